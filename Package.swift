@@ -1,0 +1,99 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Module graph: Proposals/0001-architecture.md. Imports point down only.
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .treatAllWarnings(as: .error),
+]
+
+/// `RawSpan` in a stored property needs lifetime annotations; only `RTCBase` (byte cursors) uses them.
+let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
+
+let package = Package(
+    name: "Reactor",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2)],
+    products: [
+        .library(name: "Reactor", targets: ["Reactor"]),
+        .executable(name: "reactor", targets: ["ReactorCLI"]),
+    ],
+    targets: [
+        // C libraries behind thin shims. GLib's include folders come from pkg-config; nothing else does,
+        // because the other packages' flags make SwiftPM warn on every build.
+        .systemLibrary(
+            name: "SysGLib", pkgConfig: "gobject-2.0",
+            providers: [.apt(["libnice-dev"]), .brew(["libnice"])]),
+        .target(
+            name: "CNice", dependencies: ["SysGLib"],
+            linkerSettings: [
+                .linkedLibrary("nice"), .linkedLibrary("gio-2.0"), .linkedLibrary("gobject-2.0"),
+                .linkedLibrary("glib-2.0"),
+            ]),
+        .target(name: "CDTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+        .target(name: "CSRTP", linkerSettings: [.linkedLibrary("srtp2")]),
+        .target(
+            name: "CUsrSCTP", cSettings: [.define("INET"), .define("INET6")],
+            linkerSettings: [.linkedLibrary("usrsctp")]),
+        .target(name: "CVPX", linkerSettings: [.linkedLibrary("vpx")]),
+        .target(name: "COpus", linkerSettings: [.linkedLibrary("opus")]),
+        .target(name: "CYUV", linkerSettings: [.linkedLibrary("yuv")]),
+        .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+        .target(name: "CPNG", linkerSettings: [.linkedLibrary("png")]),
+
+        .target(name: "RTCBase", swiftSettings: strict + lifetimes),
+        .target(name: "RTCWire", dependencies: ["RTCBase"], swiftSettings: strict),
+        .target(name: "RTCEngine", dependencies: ["RTCBase", "RTCWire"], swiftSettings: strict),
+        .target(
+            name: "RTCTransport",
+            dependencies: ["RTCBase", "RTCWire", "CNice", "CDTLS", "CSRTP", "CUsrSCTP"],
+            swiftSettings: strict),
+        .target(name: "RTCCodec", dependencies: ["RTCBase", "CVPX", "COpus", "CYUV"], swiftSettings: strict),
+        .target(
+            name: "RTCPeer", dependencies: ["RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec"],
+            swiftSettings: strict),
+        .target(
+            name: "RTCSimulation", dependencies: ["RTCBase", "RTCWire", "RTCEngine"], swiftSettings: strict),
+        .target(name: "ReactorCore", swiftSettings: strict),
+        .target(
+            name: "Reactor", dependencies: ["ReactorCore", "RTCPeer", "RTCBase", "CCurl"], swiftSettings: strict),
+        .executableTarget(name: "ReactorCLI", dependencies: ["Reactor", "CPNG"], swiftSettings: strict),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: ["RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec", "RTCPeer", "RTCSimulation", "Reactor"],
+            path: "Benchmarks", swiftSettings: strict),
+
+        .testTarget(name: "RTCBaseTests", dependencies: ["RTCBase"], swiftSettings: strict),
+        .testTarget(name: "RTCWireTests", dependencies: ["RTCWire", "RTCBase"], swiftSettings: strict),
+        .testTarget(
+            name: "RTCEngineTests", dependencies: ["RTCEngine", "RTCWire", "RTCBase", "RTCCodec", "RTCSimulation"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SimulationTests", dependencies: ["RTCSimulation", "RTCEngine", "RTCWire", "RTCBase"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "RTCTransportTests", dependencies: ["RTCTransport", "RTCWire", "RTCBase"], swiftSettings: strict),
+        .testTarget(name: "RTCCodecTests", dependencies: ["RTCCodec", "RTCBase"], swiftSettings: strict),
+        .testTarget(
+            name: "RTCPeerTests",
+            dependencies: ["RTCPeer", "RTCTransport", "RTCEngine", "RTCCodec", "RTCWire", "RTCBase"],
+            swiftSettings: strict),
+        .testTarget(name: "ReactorCoreTests", dependencies: ["ReactorCore"], swiftSettings: strict),
+        .testTarget(
+            name: "ReactorTests", dependencies: ["Reactor", "ReactorCore", "RTCPeer", "RTCBase"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FuzzTests", dependencies: ["RTCWire", "RTCEngine", "RTCBase", "ReactorCore"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "InteropTests", dependencies: ["Reactor", "RTCPeer", "RTCBase"], path: "Tests/Interop",
+            exclude: ["Peers"], swiftSettings: strict),
+    ],
+    cLanguageStandard: .gnu11
+)
