@@ -6,7 +6,8 @@ package import RTCTransport
 /// Calls from another thread hop there once; `PeerEvent`s are handed to the sink on the network thread, in order, and
 /// none after `close()`. Releasing the last reference closes without waiting.
 package actor PeerConnection {
-    private let core: PeerCore
+    /// Used on the network thread only: by the isolated methods here, and by `deinit` through the executor.
+    private nonisolated(unsafe) let core: PeerCore
     private nonisolated let executor: NetworkExecutor
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -34,7 +35,11 @@ package actor PeerConnection {
 
     private func setEventSink(_ sink: @escaping @Sendable (PeerEvent) -> Void) { core.onEvent = sink }
 
-    isolated deinit { core.close {} }
+    deinit {
+        // The executor keeps the order, and the sockets are closed on their own thread.
+        nonisolated(unsafe) let core = core
+        executor.execute { core.close {} }
+    }
 
     /// Starts gathering and returns the offer; host candidates are inside it.
     package func makeOffer() throws(PeerError) -> LocalOffer {

@@ -78,7 +78,7 @@ extension PeerCore {
         "the message has \(count) bytes, the server takes at most \(limit): send less, or upload the data and pass a file"
     }
 
-    private func send(raw bytes: [UInt8], isText: Bool, id: DataChannelMachine.ChannelID) throws(PeerError) {
+    private func send(raw bytes: [UInt8], isText: Bool, id: ChannelID) throws(PeerError) {
         do throws(DataChannelError) {
             try channels?.send(id, bytes: bytes, isText: isText, into: &channelOutputs)
         } catch {
@@ -105,7 +105,7 @@ extension PeerCore {
         rearm()
     }
 
-    private func handle(_ event: DataChannelMachine.Event) {
+    private func handle(_ event: DataChannelEvent) {
         switch event {
         case .opened(let id, _):
             guard let label = channelLabels[id] else { return }
@@ -122,7 +122,7 @@ extension PeerCore {
         }
     }
 
-    private func receive(_ bytes: [UInt8], isText: Bool, id: DataChannelMachine.ChannelID, label: String) {
+    private func receive(_ bytes: [UInt8], isText: Bool, id: ChannelID, label: String) {
         guard assemblers[id] != nil else {
             onEvent?(.message(channel: label, isText: isText, bytes: bytes))
             return

@@ -41,11 +41,11 @@ extension PeerCore {
     }
 
     /// Audio payloads leave while the packet is still in the scratch buffer: one copy, into the jitter buffer.
-    func deliverAudio(from packet: RawSpan, now: MonotonicTime) {
+    func deliverAudio(from packet: RawSpan) {
         guard !outputs.audio.isEmpty else { return }
         for arrival in outputs.audio {
             guard case .audio(let worker) = receivers[arrival.section] else { continue }
-            worker.insert(packet.extracting(arrival.payload), sequence: arrival.sequence, timestamp: arrival.timestamp, now: now)
+            worker.insert(packet.extracting(arrival.payload), sequence: arrival.sequence, timestamp: arrival.timestamp)
         }
         outputs.audio.removeAll(keepingCapacity: true)
     }

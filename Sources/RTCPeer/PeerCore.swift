@@ -43,10 +43,10 @@ final class PeerCore {
     // Data channels
     var channels: DataChannelMachine?
     var channelOutputs = DataChannelMachine.Outputs()
-    var channelIDs: [String: DataChannelMachine.ChannelID] = [:]
-    var channelLabels: [DataChannelMachine.ChannelID: String] = [:]
+    var channelIDs: [String: ChannelID] = [:]
+    var channelLabels: [ChannelID: String] = [:]
     var openChannels: Set<String> = []
-    var assemblers: [DataChannelMachine.ChannelID: ChunkAssembler] = [:]
+    var assemblers: [ChannelID: ChunkAssembler] = [:]
 
     // Time and liveness
     var timer: NetworkTimer?
@@ -224,7 +224,7 @@ final class PeerCore {
                 engine?.handleRTCP(packet, now: now, into: &outputs)
             } else {
                 engine?.handleRTP(packet, now: now, into: &outputs)
-                deliverAudio(from: packet, now: now)
+                deliverAudio(from: packet)
             }
             drain(now: now)
         case .failure(.replay):
