@@ -8,6 +8,10 @@ public struct ConnectionStats: Sendable, Hashable, Codable {
         public let ssrc: UInt32
         /// `video` or `audio`, or nil while unknown.
         public let kind: String?
+        /// The track's declared name.
+        public let trackName: String?
+        /// Codec in use, such as `VP9`, or nil before the first frame.
+        public let codec: String?
         /// RTP packets received.
         public let packetsReceived: Int
         /// RTP packets that never arrived, repaired ones not counted.
@@ -16,10 +20,14 @@ public struct ConnectionStats: Sendable, Hashable, Codable {
         public let bytesReceived: Int
         /// Interarrival jitter (RFC 3550 §6.4.1), in seconds.
         public let jitterSeconds: Double
-        /// Retransmission requests sent.
+        /// Sequence numbers asked for again (generic NACK), repeats included.
         public let nackCount: Int
+        /// Key frames asked for (PLI and FIR).
+        public let pliCount: Int
         /// Time spent decoding since the start, in seconds.
         public let totalDecodeTimeSeconds: Double
+        /// Sum over decoded frames of the time from the first packet's arrival to the decoded picture, in seconds.
+        public let totalAssemblyTimeSeconds: Double
         /// Frames per second over the last interval.
         public let framesPerSecond: Double
         /// Frames decoded.
