@@ -90,4 +90,8 @@ static inline CURLcode reactor_curl_limit_protocols(CURL *easy) {
 #endif
 }
 
+// Names the calling thread; at most 15 characters count. The C libraries disagree about the function for it, and glibc
+// hides its own from Swift.
+void reactor_thread_set_name(const char *name);
+
 #endif

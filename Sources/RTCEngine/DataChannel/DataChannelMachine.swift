@@ -1,10 +1,11 @@
 // Data channels over one SCTP association: stream ids, the establishment protocol, message kinds and closing.
 // In go what the app wants and what the association delivered; out come SCTP messages, stream resets and events.
-// RFC 8831 §6 (ids, messages, closing), RFC 8832 (OPEN and ACK), RFC 6525 (reset). Left out: the association itself
-// (the shell owns it, with its queue and back-pressure), channels negotiated out of band, priorities.
+// RFC 8831 §6 (ids, messages, closing), RFC 8832 (OPEN and ACK), RFC 6525 (reset), and the chunked framing of the
+// shared wire protocol §5.8 on reliable ordered channels when both sides declared it. Left out: the association
+// itself (the shell owns it, with its queue and back-pressure), channels negotiated out of band, priorities.
 
 package import RTCBase
-import RTCWire
+package import RTCWire
 
 /// The channels of one connection. Pure: what it wants done is appended to `Outputs`.
 package struct DataChannelMachine: Sendable {
@@ -31,6 +32,8 @@ package struct DataChannelMachine: Sendable {
     private let localParity: UInt16
     /// The peer's `max-message-size`.
     private let maxOutgoingMessageBytes: Int
+    /// Nil when chunking was not agreed on.
+    private let chunking: ChunkLimits?
     private var association = AssociationState.connecting
     /// Every channel that is not closed yet, by its stream.
     private var channels: [UInt16: Channel] = [:]
@@ -40,10 +43,11 @@ package struct DataChannelMachine: Sendable {
     /// Tells channels on the same stream number apart for holders of an old id.
     private var generation: UInt32 = 0
 
-    package init(isDTLSClient: Bool, maxOutgoingMessageBytes: Int) {
+    package init(isDTLSClient: Bool, maxOutgoingMessageBytes: Int, chunking: ChunkLimits? = nil) {
         localParity = isDTLSClient ? 0 : 1
         nextStream = Int(localParity)
         self.maxOutgoingMessageBytes = max(1, maxOutgoingMessageBytes)
+        self.chunking = chunking
     }
 
     package var openChannelCount: Int { channels.count }
@@ -64,7 +68,8 @@ package struct DataChannelMachine: Sendable {
         generation &+= 1
         let id = ChannelID(stream: stream, generation: generation)
         var channel = Channel(
-            id: id, label: label, protocolName: protocolName, isOrdered: isOrdered, reliability: reliability, state: .waiting)
+            id: id, label: label, protocolName: protocolName, isOrdered: isOrdered, reliability: reliability, state: .waiting,
+            chunking: chunking)
         if association == .up {
             sendOpen(&channel, into: &outputs)
         }
@@ -76,17 +81,16 @@ package struct DataChannelMachine: Sendable {
         _ id: ChannelID, bytes: [UInt8], isText: Bool, into outputs: inout Outputs
     ) throws(DataChannelError) {
         guard let channel = channels[id.stream], channel.id == id, channel.state != .closing else { throw .notOpen }
-        guard bytes.count <= maxOutgoingMessageBytes else {
-            throw .messageTooLarge(limitBytes: maxOutgoingMessageBytes)
-        }
+        let limit = channel.chunking.map { min($0.ownMaxBytes, $0.peerMaxBytes) } ?? maxOutgoingMessageBytes
+        guard bytes.count <= limit else { throw .messageTooLarge(limitBytes: limit) }
         let message = QueuedMessage(bytes: bytes, isText: isText)
         if channel.state == .waiting {
-            guard channel.queue.count < Self.maxQueuedMessages,
-                channel.queuedBytes + bytes.count <= max(Self.maxQueuedBytes, maxOutgoingMessageBytes)
-            else { throw .queueFull }
+            guard channel.queue.count < Self.maxQueuedMessages, channel.queuedBytes + bytes.count <= Self.maxQueuedBytes else {
+                throw .queueFull
+            }
             channels[id.stream]?.queue.append(message)
         } else {
-            outputs.sends.append(channel.outgoing(message))
+            channel.appendOutgoing(message, maxFrameBytes: maxOutgoingMessageBytes, to: &outputs.sends)
         }
     }
 
@@ -159,14 +163,13 @@ package struct DataChannelMachine: Sendable {
     // MARK: Establishment (RFC 8832)
 
     private func sendOpen(_ channel: inout Channel, into outputs: inout Outputs) {
-        let (type, parameter) = channel.reliability.wireValue(isOrdered: channel.isOrdered)
-        var writer = ByteWriter(reservingCapacity: 16 + channel.label.utf8.count)
-        DCEPMessage.open(
-            channelType: type, priority: 0, reliability: parameter, label: channel.label, protocolName: channel.protocolName
-        ).write(into: &writer)
-        outputs.sends.append(.control(stream: channel.id.stream, bytes: writer.bytes))
+        let open = DCEPMessage.open(
+            label: channel.label, protocolName: channel.protocolName, isOrdered: channel.isOrdered, reliability: channel.reliability)
+        outputs.sends.append(.control(stream: channel.id.stream, bytes: open.bytes))
         channel.state = .opening
-        for message in channel.queue { outputs.sends.append(channel.outgoing(message)) }
+        for message in channel.queue {
+            channel.appendOutgoing(message, maxFrameBytes: maxOutgoingMessageBytes, to: &outputs.sends)
+        }
         channel.queue = []
     }
 
@@ -196,21 +199,20 @@ package struct DataChannelMachine: Sendable {
     ) {
         // RFC 8832 §6: an unused stream, of the peer's parity, with valid parameters; anything else closes the
         // channel on that stream and is not acknowledged.
-        guard stream <= Self.highestStream, stream % 2 != localParity, channels[stream] == nil, channels.count < Self.maxChannels,
-            let (isOrdered, reliability) = ChannelReliability.parse(channelType: channelType, parameter: parameter)
+        guard stream <= Self.highestStream, stream % 2 != localParity, channels[stream] == nil, channels.count < Self.maxChannels
         else {
             outputs.drops.count(.malformedDataChannel)
             return refuse(stream, into: &outputs)
         }
+        let (isOrdered, reliability) = DCEPMessage.properties(channelType: channelType, reliability: parameter)
         generation &+= 1
         let id = ChannelID(stream: stream, generation: generation)
         var channel = Channel(
-            id: id, label: label, protocolName: protocolName, isOrdered: isOrdered, reliability: reliability, state: .open)
+            id: id, label: label, protocolName: protocolName, isOrdered: isOrdered, reliability: reliability, state: .open,
+            chunking: chunking)
         channel.isAcknowledged = true
         channels[stream] = channel
-        var writer = ByteWriter(reservingCapacity: 1)
-        DCEPMessage.acknowledge.write(into: &writer)
-        outputs.sends.append(.control(stream: stream, bytes: writer.bytes))
+        outputs.sends.append(.control(stream: stream, bytes: DCEPMessage.acknowledge.bytes))
         outputs.events.append(.opened(id, label: label))
     }
 
@@ -235,36 +237,20 @@ package struct DataChannelMachine: Sendable {
     private mutating func handleData(
         stream: UInt16, isText: Bool, isLast: Bool, bytes: RawSpan, into outputs: inout Outputs
     ) {
-        guard let channel = channels[stream], channel.state == .opening || channel.state == .open else {
+        // No copy of the channel is held here: its buffers grow in place.
+        guard let id = channels[stream]?.id, let state = channels[stream]?.state, state == .opening || state == .open else {
             return outputs.drops.count(.unknownChannel)
         }
         // Data can overtake the acknowledgement on an unordered channel: it proves that the peer knows the channel.
         confirmOpen(stream, into: &outputs)
-        guard channel.partial != nil || !isLast else {
-            return outputs.events.append(.message(channel.id, isText: isText, bytes: bytes.copy()))
-        }
-        joinPartial(channel, isText: isText, isLast: isLast, bytes: bytes, into: &outputs)
-    }
-
-    /// Old senders cut messages themselves: deprecated payload kinds for all parts but the last (RFC 8831 §8).
-    private mutating func joinPartial(
-        _ channel: Channel, isText: Bool, isLast: Bool, bytes: RawSpan, into outputs: inout Outputs
-    ) {
-        let stream = channel.id.stream
-        var partial = channel.partial ?? PartialMessage(isText: isText)
-        channels[stream]?.partial = nil
-        if partial.isText != isText {
-            // The unfinished message is lost; this part begins another.
+        do {
+            guard let message = try channels[stream]?.receive(isText: isText, isLast: isLast, bytes: bytes, drops: &outputs.drops)
+            else { return }
+            outputs.events.append(.message(id, isText: message.isText, bytes: message.bytes))
+        } catch {
             outputs.drops.count(.malformedDataChannel)
-            partial = PartialMessage(isText: isText)
+            refuse(stream, into: &outputs)
         }
-        partial.append(bytes, limit: Self.maxPartialBytes)
-        guard isLast else {
-            channels[stream]?.partial = partial
-            return
-        }
-        guard !partial.isTooLarge else { return outputs.drops.count(.messageTooLarge) }
-        outputs.events.append(.message(channel.id, isText: isText, bytes: partial.bytes))
     }
 
     /// 65535 is reserved (RFC 8831 §6.5).
@@ -274,8 +260,6 @@ package struct DataChannelMachine: Sendable {
     /// While the association is not up: enough for the first requests of an app.
     private static let maxQueuedMessages = 256
     private static let maxQueuedBytes = 1 << 20
-    /// What we announce as our own `max-message-size`.
-    private static let maxPartialBytes = 262_144
 }
 
 private enum AssociationState: Sendable { case connecting, up, closed }
@@ -295,23 +279,6 @@ private struct QueuedMessage: Sendable {
     var isText: Bool
 }
 
-private struct PartialMessage: Sendable {
-    var isText: Bool
-    var bytes: [UInt8] = []
-    var isTooLarge = false
-
-    init(isText: Bool) { self.isText = isText }
-
-    mutating func append(_ part: RawSpan, limit: Int) {
-        guard !isTooLarge, bytes.count + part.byteCount <= limit else {
-            isTooLarge = true
-            bytes = []
-            return
-        }
-        part.withUnsafeBytes { bytes.append(contentsOf: $0) }
-    }
-}
-
 private struct Channel: Sendable {
     let id: ChannelID
     let label: String
@@ -319,11 +286,28 @@ private struct Channel: Sendable {
     let isOrdered: Bool
     let reliability: ChannelReliability
     var state: ChannelState
+    /// Set when this channel's messages are chunked.
+    let chunking: ChunkLimits?
+    private var assembler: ChunkAssembler?
     /// Until the peer confirmed the channel, data goes ordered so that it cannot overtake the OPEN (RFC 8832 §6).
     var isAcknowledged = false
     /// Sent before the association was up.
     var queue: [QueuedMessage] = []
-    var partial: PartialMessage?
+    private var partial = PartialMessage()
+
+    init(
+        id: ChannelID, label: String, protocolName: String, isOrdered: Bool, reliability: ChannelReliability,
+        state: ChannelState, chunking: ChunkLimits?
+    ) {
+        self.id = id
+        self.label = label
+        self.protocolName = protocolName
+        self.isOrdered = isOrdered
+        self.reliability = reliability
+        self.state = state
+        self.chunking = isOrdered && reliability == .reliable ? chunking : nil
+        assembler = self.chunking.map { ChunkAssembler(maxMessageBytes: $0.ownMaxBytes) }
+    }
 
     var queuedBytes: Int { queue.reduce(0) { $0 + $1.bytes.count } }
 
@@ -331,15 +315,73 @@ private struct Channel: Sendable {
 
     mutating func beginClosing() {
         state = .closing
-        partial = nil
+        partial = PartialMessage()
+        assembler = chunking.map { ChunkAssembler(maxMessageBytes: $0.ownMaxBytes) }
     }
 
-    func outgoing(_ message: QueuedMessage) -> SCTPSend {
-        let isEmpty = message.bytes.isEmpty
-        let kind: PayloadProtocol =
-            message.isText ? (isEmpty ? .textEmpty : .text) : (isEmpty ? .binaryEmpty : .binary)
-        return SCTPSend(
-            stream: id.stream, ppid: kind.rawValue, isOrdered: isOrdered || !isAcknowledged, reliability: reliability,
-            bytes: isEmpty ? [0] : message.bytes)
+    /// The message that this part completes. A throw is a violation of the chunked framing, which ends the channel.
+    mutating func receive(
+        isText: Bool, isLast: Bool, bytes: RawSpan, drops: inout DropCounters
+    ) throws(WireError) -> (isText: Bool, bytes: [UInt8])? {
+        guard let discardedBefore = assembler?.discardedMessages else {
+            return partial.append(bytes, isText: isText, isLast: isLast, drops: &drops)
+        }
+        let message = try assembler?.receive(bytes, isText: isText)
+        drops.count(.messageTooLarge, by: (assembler?.discardedMessages ?? discardedBefore) - discardedBefore)
+        return message
     }
+
+    func appendOutgoing(_ message: QueuedMessage, maxFrameBytes: Int, to sends: inout [SCTPSend]) {
+        guard chunking != nil else {
+            let isEmpty = message.bytes.isEmpty
+            let kind: PayloadProtocol = message.isText ? (isEmpty ? .textEmpty : .text) : (isEmpty ? .binaryEmpty : .binary)
+            return sends.append(outgoing(isEmpty ? [0] : message.bytes, kind))
+        }
+        let frameBytes = min(ChunkFraming.frameBytes, max(maxFrameBytes, 2))
+        for frame in ChunkSplitter.frames(of: message.bytes.span.bytes, isText: message.isText, frameBytes: frameBytes) {
+            sends.append(outgoing(frame, .binary))
+        }
+    }
+
+    private func outgoing(_ bytes: [UInt8], _ kind: PayloadProtocol) -> SCTPSend {
+        SCTPSend(
+            stream: id.stream, ppid: kind.rawValue, isOrdered: isOrdered || !isAcknowledged, reliability: reliability, bytes: bytes)
+    }
+}
+
+/// Old senders cut messages themselves: deprecated payload kinds for all parts but the last (RFC 8831 §8).
+private struct PartialMessage: Sendable {
+    private var isOpen = false
+    private var isText = false
+    private var isTooLarge = false
+    private var bytes: [UInt8] = []
+
+    mutating func append(
+        _ part: RawSpan, isText: Bool, isLast: Bool, drops: inout DropCounters
+    ) -> (isText: Bool, bytes: [UInt8])? {
+        if isOpen, self.isText != isText {
+            // The unfinished message is lost; this part begins another.
+            drops.count(.malformedDataChannel)
+            self = PartialMessage()
+        }
+        guard isOpen || !isLast else { return (isText, part.copy()) }
+        isOpen = true
+        self.isText = isText
+        if isTooLarge || bytes.count + part.byteCount > Self.maxBytes {
+            isTooLarge = true
+            bytes = []
+        } else {
+            part.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        }
+        guard isLast else { return nil }
+        defer { self = PartialMessage() }
+        guard !isTooLarge else {
+            drops.count(.messageTooLarge)
+            return nil
+        }
+        return (isText, bytes)
+    }
+
+    /// What we announce as our own `max-message-size`.
+    private static let maxBytes = 262_144
 }

@@ -1,5 +1,7 @@
 // The values that go in and out of `DataChannelMachine`: ids, delivery rules, SCTP messages and events.
 
+package import RTCWire
+
 /// One channel of one connection. A stream number is never reused within it, and the generation makes an id of an
 /// earlier connection harmless.
 package struct ChannelID: Hashable, Sendable {
@@ -12,32 +14,15 @@ package struct ChannelID: Hashable, Sendable {
     }
 }
 
-/// How hard a message is tried (RFC 3758; RFC 8832 §5.1).
-package enum ChannelReliability: Hashable, Sendable {
-    case reliable
-    case maxRetransmits(UInt16)
-    case maxLifetimeMilliseconds(UInt16)
+/// The sizes both descriptions declared for chunked messages (shared wire protocol §5.8).
+package struct ChunkLimits: Hashable, Sendable {
+    /// What we put together at most.
+    package var ownMaxBytes: Int
+    package var peerMaxBytes: Int
 
-    /// Channel type and reliability parameter of an OPEN; the type's high bit says "unordered" (DC-08).
-    package func wireValue(isOrdered: Bool) -> (channelType: UInt8, parameter: UInt32) {
-        let unordered: UInt8 = isOrdered ? 0 : 0x80
-        switch self {
-        case .reliable: return (unordered, 0)
-        case .maxRetransmits(let count): return (0x01 | unordered, UInt32(count))
-        case .maxLifetimeMilliseconds(let time): return (0x02 | unordered, UInt32(time))
-        }
-    }
-
-    /// Nil for a type that is not registered. A parameter beyond 16 bit means "practically for ever": the largest.
-    package static func parse(channelType: UInt8, parameter: UInt32) -> (isOrdered: Bool, reliability: ChannelReliability)? {
-        let isOrdered = channelType & 0x80 == 0
-        let amount = UInt16(clamping: parameter)
-        switch channelType & 0x7F {
-        case 0x00: return (isOrdered, .reliable)
-        case 0x01: return (isOrdered, .maxRetransmits(amount))
-        case 0x02: return (isOrdered, .maxLifetimeMilliseconds(amount))
-        default: return nil
-        }
+    package init(ownMaxBytes: Int, peerMaxBytes: Int) {
+        self.ownMaxBytes = ownMaxBytes
+        self.peerMaxBytes = peerMaxBytes
     }
 }
 

@@ -51,7 +51,7 @@ extension JSONValue: Codable {
         } catch {
             throw ReactorError(.badRequest, "the value cannot be written as JSON: \(Self.explain(error))")
         }
-        self = try JSONText.parse(data)
+        self = try Self(jsonBytes: Array(data))
     }
 
     /// Reads this value as a type, with the default strategies of `JSONDecoder`.
@@ -60,20 +60,11 @@ extension JSONValue: Codable {
     public func decode<T: Decodable>(_ type: T.Type) throws -> T {
         if T.self == JSONValue.self, let same = self as? T { return same }
         do {
-            return try JSONDecoder().decode(type, from: Data(JSONText.bytes(of: self)))
+            return try JSONDecoder().decode(type, from: Data(jsonBytes))
         } catch {
             throw ReactorError(.decodeFailed, "the JSON value does not fit \(type): \(Self.explain(error))")
         }
     }
-
-    /// Parses JSON text, at most 64 MiB of it and at most 64 levels deep.
-    ///
-    /// - Throws: ``ReactorError`` with code `DECODE_FAILED`; the message gives the byte offset.
-    public init(jsonText: String) throws { self = try JSONText.parse(jsonText.utf8) }
-
-    /// This value as compact JSON text: keys sorted, whole numbers without a fraction part, numbers that JSON cannot
-    /// express as `null`.
-    public var jsonText: String { String(decoding: JSONText.bytes(of: self), as: UTF8.self) }
 
     /// What went wrong and at which key, without the values.
     private static func explain(_ error: any Error) -> String {

@@ -1,3 +1,5 @@
+import ReactorCore
+
 extension ReactorError {
     /// The kind of a failure: an open set of strings.
     ///
@@ -17,11 +19,7 @@ extension ReactorError {
         public var description: String { rawValue }
 
         /// Whether the code alone says that another try can succeed.
-        var isRecoverable: Bool { Self.recoverable.contains(self) }
-
-        private static let recoverable: Set<Code> = [
-            .disconnected, .networkError, .requestTimeout, .transportError, .rateLimited, .serverError,
-        ]
+        package var isRecoverable: Bool { ErrorCode(rawValue: rawValue).isRecoverable }
 
         private static let known: Set<Code> = [
             .invalidState, .disconnected, .networkError, .requestTimeout, .transportError, .unauthorized, .notFound, .conflict,

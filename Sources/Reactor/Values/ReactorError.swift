@@ -1,3 +1,5 @@
+package import ReactorCore
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -92,16 +94,15 @@ extension ReactorError: LocalizedError, CustomStringConvertible {
 }
 
 extension ReactorError {
-    /// The same failure under the name of the call it ended; an operation already set is kept.
-    func named(_ operation: String?) -> ReactorError {
-        guard self.operation == nil, let operation else { return self }
-        return ReactorError(
-            code: code, message: message, recoverable: recoverable, status: status, operation: operation, retryAfterMS: retryAfterMS,
-            timestampMS: timestampMS, entry: entry, commandCode: commandCode, details: details)
+    /// The public form of a failure from the session core.
+    package init(_ error: CoreError) {
+        self.init(
+            code: Code(rawValue: error.code.rawValue), message: error.message, recoverable: error.recoverable, status: error.status,
+            operation: error.operation?.rawValue, retryAfterMS: error.retryAfterMilliseconds)
     }
 
-    /// The same failure as an event carries it.
-    func stamped(timestampMS: Double) -> ReactorError {
+    /// The same failure as an event carries it: with the moment it was seen.
+    package func stamped(timestampMS: Double) -> ReactorError {
         ReactorError(
             code: code, message: message, recoverable: recoverable, status: status, operation: operation, retryAfterMS: retryAfterMS,
             timestampMS: timestampMS, entry: entry, commandCode: commandCode, details: details)
