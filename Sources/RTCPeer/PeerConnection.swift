@@ -1,5 +1,5 @@
 package import RTCBase
-package import RTCTransport
+internal import RTCTransport
 
 /// One WebRTC connection, pinned to the network thread.
 ///
@@ -11,11 +11,6 @@ package actor PeerConnection {
     private nonisolated let executor: NetworkExecutor
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-
-    /// The executor that all connections run on; an actor pinned to it reaches a connection without a thread hop.
-    package static var networkExecutor: NetworkExecutor { .shared }
-
-    package static func now() -> MonotonicTime { NetworkExecutor.now() }
 
     /// - Parameter remoteTracks: where received media goes, by track name.
     /// - Parameter onEvent: called on the network thread.

@@ -8,15 +8,19 @@ extension PeerCore {
     func startDataChannels(_ session: NegotiatedSession) {
         channels = DataChannelMachine(
             isDTLSClient: session.isDTLSClient, maxOutgoingMessageBytes: session.maxMessageBytes)
-        let association = SCTPAssociation(
-            localPort: 5000, remotePort: UInt16(clamping: session.sctpPort), executor: executor,
-            maxIncomingMessageBytes: configuration.maxIncomingMessageBytes)
-        sctp = association
-        association.onSend = { [weak self] packet in
-            guard let self, let dtls = self.dtls else { return }
-            if !dtls.send(packet) { self.drops.count(.sendFailed) }
-            self.rearm()
+        let association: SCTPAssociation
+        do throws(TransportError) {
+            association = try SCTPAssociation(
+                localPort: 5000, remotePort: UInt16(clamping: session.sctpPort),
+                maxIncomingMessageBytes: configuration.maxIncomingMessageBytes
+            ) { [weak self] packet in
+                guard let self, let dtls = self.dtls else { return false }
+                return dtls.send(packet)
+            }
+        } catch {
+            return lose(PeerLoss(.transport, error.message))
         }
+        sctp = association
         association.onUp = { [weak self] in
             guard let self else { return }
             self.channels?.associationUp(into: &self.channelOutputs)
@@ -94,7 +98,12 @@ extension PeerCore {
             drops.merge(batch.drops)
             for message in batch.sends {
                 guard let sctp else { break }
-                if case .failed = sctp.send(message) {
+                let result = message.bytes.withUnsafeBytes { bytes in
+                    sctp.send(
+                        stream: message.stream, ppid: message.ppid, ordered: message.isOrdered,
+                        reliability: SCTPAssociation.Reliability(message.reliability), bytes: bytes)
+                }
+                guard result == .sent else {
                     lose(PeerLoss(.transport, "the data channel's send queue is full: the server does not take messages any more"))
                     return
                 }
@@ -136,6 +145,16 @@ extension PeerCore {
             drops.count(.malformedDataChannel)
             channels?.close(id, into: &channelOutputs)
             lose(PeerLoss(.transport, "the \(label) channel broke its message framing"))
+        }
+    }
+}
+
+extension SCTPAssociation.Reliability {
+    init(_ reliability: ChannelReliability) {
+        switch reliability {
+        case .reliable: self = .reliable
+        case .maxRetransmits(let count): self = .maxRetransmits(count)
+        case .maxLifetimeMilliseconds(let limit): self = .maxLifetimeMilliseconds(limit)
         }
     }
 }

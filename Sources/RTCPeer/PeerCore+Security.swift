@@ -10,14 +10,14 @@ extension PeerCore {
         do {
             connection = try DTLSConnection(
                 role: session.isDTLSClient ? .client : .server, identity: identity,
-                expectedFingerprints: session.fingerprints)
+                expectedFingerprints: session.fingerprints.map { ($0.algorithm, $0.value) })
         } catch {
             throw PeerError(.transport, error.message)
         }
         dtls = connection
         connection.onSend = { [weak self] datagram in
-            guard let self, let ice = self.ice else { return }
-            self.send(datagram, over: ice)
+            guard let self, let ice = self.ice else { return false }
+            return self.send(datagram, over: ice)
         }
         connection.onConnected = { [weak self] keys in self?.secured(keys) }
         connection.onApplicationData = { [weak self] data in self?.sctp?.receive(data) }

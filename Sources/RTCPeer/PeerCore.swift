@@ -58,9 +58,8 @@ final class PeerCore {
     var isClosed = false
     var isLost = false
     var gatheringComplete = false
-    var localCandidates: [String] = []
-    /// Candidates found while the offer is being made go into it; later ones become events.
-    var isOfferOut = false
+    /// What the offer carried; other candidates become events.
+    var offeredCandidates: Set<String> = []
 
     // Counters
     var drops = DropCounters()
@@ -96,7 +95,7 @@ final class PeerCore {
     /// STUN and TURN servers find follows as events.
     func makeOffer() throws(TransportError) -> LocalOffer {
         var iceConfiguration = ICEAgent.Configuration()
-        iceConfiguration.controlling = true
+        iceConfiguration.isControlling = true
         iceConfiguration.servers = configuration.iceServers
         iceConfiguration.relayOnly = configuration.relayOnly
         iceConfiguration.portRange = configuration.portRange
@@ -106,18 +105,19 @@ final class PeerCore {
         agent.onGatheringDone = { [weak self] in self?.gatheringFinished() }
         agent.onState = { [weak self] state in self?.iceStateChanged(state) }
         agent.onDatagram = { [weak self] datagram in self?.received(datagram) }
-        agent.onRefused = { [weak self] in
-            self?.lose(PeerLoss(.refused, "the server's host refuses our packets: nobody listens there any more"))
-        }
         for warning in agent.warnings { onEvent?(.warning(warning)) }
         try agent.startGathering()
+        guard let fingerprint = identity.fingerprint() else { throw TransportError(.dtlsFailed, "the certificate has no fingerprint") }
 
+        // Host candidates are all there by now; they are told once more as events and left out then.
+        offeredCandidates = Set(agent.localCandidates)
+        gatheringComplete = agent.isGatheringDone
         let local = LocalTransportParameters(
             usernameFragment: agent.localUsernameFragment, password: agent.localPassword,
-            fingerprint: identity.fingerprint, candidates: localCandidates, gatheringComplete: gatheringComplete)
+            fingerprint: Fingerprint(algorithm: "sha-256", value: fingerprint), candidates: agent.localCandidates,
+            gatheringComplete: gatheringComplete)
         let description = offerBuilder.offer(local)
         offer = description
-        isOfferOut = true
         let timer = executor.makeTimer { [weak self] in self?.timerFired() }
         self.timer = timer
         rearm()
@@ -157,14 +157,14 @@ final class PeerCore {
     // MARK: ICE
 
     private func foundCandidate(_ candidate: String) {
-        guard !isClosed else { return }
-        if isOfferOut { onEvent?(.localCandidate(candidate)) } else { localCandidates.append(candidate) }
+        guard !isClosed, offeredCandidates.insert(candidate).inserted else { return }
+        onEvent?(.localCandidate(candidate))
     }
 
     private func gatheringFinished() {
         guard !isClosed, !gatheringComplete else { return }
         gatheringComplete = true
-        if isOfferOut { onEvent?(.gatheringDone) }
+        onEvent?(.gatheringDone)
     }
 
     private func iceStateChanged(_ state: ICEState) {
@@ -177,6 +177,8 @@ final class PeerCore {
             onEvent?(.iceConnected)
             dtls?.start(now: executor.now)
             rearm()
+        case .failed where ice?.failure?.kind == .iceRefused:
+            lose(PeerLoss(.refused, "the server's host refuses our packets: nobody listens there any more"))
         case .failed:
             lose(
                 PeerLoss(
@@ -260,13 +262,15 @@ final class PeerCore {
         send(UnsafeRawBufferPointer(rebasing: sendScratch[..<count]), over: ice)
     }
 
-    func send(_ datagram: UnsafeRawBufferPointer, over ice: ICEAgent) {
-        if ice.send(datagram) {
-            packetsSent += 1
-            bytesSent += datagram.count
-        } else {
+    @discardableResult
+    func send(_ datagram: UnsafeRawBufferPointer, over ice: ICEAgent) -> Bool {
+        guard ice.send(datagram) else {
             drops.count(.sendFailed)
+            return false
         }
+        packetsSent += 1
+        bytesSent += datagram.count
+        return true
     }
 
     private func handle(_ event: EngineEvent) {
@@ -281,6 +285,7 @@ final class PeerCore {
         var earliest = nextTick
         if let deadline = engine?.nextDeadline() { earliest = min(earliest, deadline) }
         if let deadline = dtls?.nextDeadline { earliest = min(earliest, deadline) }
+        if let deadline = SCTPStack.shared.nextDeadline { earliest = min(earliest, deadline) }
         if armedDeadline != earliest {
             armedDeadline = earliest
             timer.set(deadline: earliest)
@@ -292,6 +297,7 @@ final class PeerCore {
         armedDeadline = nil
         let now = executor.now
         if let deadline = dtls?.nextDeadline, deadline <= now { dtls?.handleTimeout(now: now) }
+        if let deadline = SCTPStack.shared.nextDeadline, deadline <= now { SCTPStack.shared.tick(now: now) }
         if let deadline = engine?.nextDeadline(), deadline <= now {
             engine?.handleTimeout(now: now, into: &outputs)
             drain(now: now)

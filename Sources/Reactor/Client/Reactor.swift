@@ -63,7 +63,7 @@ public actor Reactor {
         configuration.local = local
         configuration.eventQueue = eventQueue
         // The arguments are checked before the key leaves the machine.
-        _ = try APIEndpoint(apiURL: apiURL, local: local, operation: "create")
+        _ = try APIEndpoint(apiURL: apiURL, local: local)
         try Self.check(model: model)
         if local {
             try self.init(model: model, tokens: nil, configuration: configuration)
@@ -83,9 +83,16 @@ public actor Reactor {
         try self.init(model: model, tokens: tokenProvider, configuration: configuration)
     }
 
+    /// Makes a client with more settings than ``init(model:jwt:apiURL:local:eventQueue:)`` has.
+    ///
+    /// - Throws: `ReactorError.badRequest` for an empty model name or a malformed `apiURL`.
+    public init(model: String, jwt: String? = nil, configuration: ReactorConfiguration) throws {
+        try self.init(model: model, tokens: jwt.map(StaticToken.init), configuration: configuration)
+    }
+
     private init(model: String, tokens: (any TokenProvider)?, configuration: ReactorConfiguration) throws {
         try Self.check(model: model)
-        let endpoint = try APIEndpoint(apiURL: configuration.apiURL, local: configuration.local, operation: "create")
+        let endpoint = try APIEndpoint(apiURL: configuration.apiURL, local: configuration.local)
         let state = ClientState(hub: EventHub(queue: configuration.eventQueue))
         let engine = SessionEngine(
             model: model, endpoint: endpoint, tokens: tokens, configuration: configuration, state: state)
@@ -236,5 +243,5 @@ public actor Reactor {
     // MARK: Clock and tokens
 
     /// The engine's monotonic clock in microseconds; unrelated to the system's time of day.
-    public static func timeMicros() -> Int64 { PeerConnection.now().nanoseconds / 1000 }
+    public static func timeMicros() -> Int64 { NetworkThread.now().nanoseconds / 1000 }
 }
