@@ -1,7 +1,6 @@
 #include "CVPX.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <vpx/vp8cx.h>
 #include <vpx/vp8dx.h>
@@ -24,25 +23,25 @@ struct cvpx_decoder {
     vpx_codec_ctx_t context;
     vpx_codec_iter_t iterator;
     size_t max_buffer_bytes;
+    int refused_buffer;
     picture_buffer buffers[BUFFER_COUNT];
 };
 
 static int get_buffer(void *user, size_t min_size, vpx_codec_frame_buffer_t *out) {
     cvpx_decoder *decoder = user;
-    if (min_size > decoder->max_buffer_bytes) return -1;
+    if (min_size > decoder->max_buffer_bytes) {
+        decoder->refused_buffer = 1;
+        return -1;
+    }
     picture_buffer *chosen = NULL;
     for (int i = 0; i < BUFFER_COUNT; i++) {
         picture_buffer *candidate = &decoder->buffers[i];
         if (candidate->in_use) continue;
-        // After a change to a much smaller picture the old memory is let go.
-        if (candidate->capacity >= min_size && candidate->capacity / 4 <= min_size) {
-            chosen = candidate;
-            break;
-        }
-        if (!chosen) chosen = candidate;
+        if (!chosen || candidate->capacity >= min_size) chosen = candidate;
+        if (chosen->capacity >= min_size) break;
     }
     if (!chosen) return -1;
-    if (chosen->capacity < min_size || chosen->capacity / 4 > min_size) {
+    if (chosen->capacity < min_size) {
         free(chosen->bytes);
         // Zeroed: prediction may read borders that nothing has written yet.
         chosen->bytes = calloc(1, min_size);
@@ -101,7 +100,8 @@ void cvpx_decoder_destroy(cvpx_decoder *decoder) {
 int cvpx_decoder_decode(cvpx_decoder *decoder, const uint8_t *bytes, size_t count) {
     decoder->iterator = NULL;
     if (count > UINT32_MAX) return VPX_CODEC_INVALID_PARAM;
-    return vpx_codec_decode(&decoder->context, bytes, (unsigned)count, NULL, 0);
+    int code = vpx_codec_decode(&decoder->context, bytes, (unsigned)count, NULL, 0);
+    return code != VPX_CODEC_OK && decoder->refused_buffer ? CVPX_PICTURE_TOO_LARGE : code;
 }
 
 int cvpx_decoder_picture(cvpx_decoder *decoder, cvpx_picture *picture) {

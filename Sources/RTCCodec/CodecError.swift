@@ -43,16 +43,17 @@ extension CodecError {
             case CVPX_OUT_OF_MEMORY: .outOfMemory
             case CVPX_UNSUPPORTED_FEATURE: .unsupportedFormat
             case CVPX_INVALID_PARAMETER: .invalidArgument
+            case CVPX_PICTURE_TOO_LARGE: .tooLarge
             default: .library
             }
         return CodecError(kind, function: function, code: code)
     }
 
-    /// An error that came out of decoding peer bytes: whatever the code is, the bytes are to blame, except for two.
+    /// An error that came out of decoding peer bytes: whatever the code is, the bytes are to blame, except for these.
     static func vpxDecoding(_ code: Int32, _ function: String) -> CodecError {
         let error = vpx(code, function)
         return switch error.kind {
-        case .outOfMemory, .unsupportedFormat: error
+        case .outOfMemory, .unsupportedFormat, .tooLarge: error
         default: CodecError(.corrupt, function: function, code: code)
         }
     }

@@ -17,6 +17,8 @@ package final class VPXDecoder {
     /// Nil until a key frame starts it: a stream's state begins there, and so does a new one after an error.
     private var handle: OpaquePointer?
     private var handleThreads = 0
+    /// The largest picture, in pixels, since `handle` was made.
+    private var handlePixels = 0
 
     /// True when only a key frame can be decoded: at the start, and after an error.
     package var needsKeyFrame: Bool { handle == nil }
@@ -53,7 +55,7 @@ package final class VPXDecoder {
             try VPXFrameHeader(parsing: bytes, codec: codec)
         }
         if header.isKeyFrame, let width = header.width, let height = header.height {
-            try start(threads: width * height >= 1280 * 720 ? maxThreads : 1)
+            try start(pixels: width * height)
         }
         guard let handle else { throw CodecError(.needsKeyFrame, function: "VPXDecoder.decode") }
 
@@ -88,9 +90,14 @@ package final class VPXDecoder {
         return output
     }
 
-    /// Makes the libvpx decoder, or makes it anew when a key frame of another size class wants other threads.
-    private func start(threads: Int) throws(CodecError) {
-        guard handle == nil || handleThreads != threads else { return }
+    /// Makes the libvpx decoder; or anew, when a key frame's size wants other threads, or is so much smaller than what came
+    /// before that the old memory should go.
+    private func start(pixels: Int) throws(CodecError) {
+        let threads = pixels >= Self.threadedPixels ? maxThreads : 1
+        if handle != nil, handleThreads == threads, handlePixels / 4 <= pixels {
+            handlePixels = max(handlePixels, pixels)
+            return
+        }
         stop()
         var code: Int32 = 0
         let id = Int32(codec == .vp9 ? CVPX_CODEC_VP9 : CVPX_CODEC_VP8)
@@ -99,12 +106,16 @@ package final class VPXDecoder {
         }
         handle = new
         handleThreads = threads
+        handlePixels = pixels
     }
 
     private func stop() {
         cvpx_decoder_destroy(handle)
         handle = nil
     }
+
+    /// Below 720p a second thread costs more than it saves (measured).
+    private static let threadedPixels = 1280 * 720
 
     /// An I420 picture of the largest allowed area, with room for the borders that libvpx adds on each side (up to 160
     /// pixels; the worst case is a long and narrow picture).

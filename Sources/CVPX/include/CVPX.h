@@ -19,6 +19,8 @@ enum {
     CVPX_UNSUPPORTED_FEATURE = 6,
     CVPX_CORRUPT_FRAME = 7,
     CVPX_INVALID_PARAMETER = 8,
+    // Our own: the picture needs more memory than `max_buffer_bytes`.
+    CVPX_PICTURE_TOO_LARGE = 100,
 };
 
 // Planes of a picture, borrowed. `is_i420` is 0 for anything but 8-bit 4:2:0.
@@ -36,7 +38,7 @@ typedef struct cvpx_decoder cvpx_decoder;
 cvpx_decoder *cvpx_decoder_create(int codec, int threads, size_t max_buffer_bytes, int *error);
 void cvpx_decoder_destroy(cvpx_decoder *decoder);
 
-// Decodes one frame. The bytes are only read during the call.
+// Decodes one frame. The bytes are only read during the call. After an error, destroy the decoder.
 int cvpx_decoder_decode(cvpx_decoder *decoder, const uint8_t *bytes, size_t count);
 
 // The picture of the last `cvpx_decoder_decode`: 1 and `*picture` filled, or 0 when the frame shows nothing.
@@ -51,7 +53,6 @@ typedef struct cvpx_encoder_settings {
     int codec;
     int width, height;
     int kilobits_per_second;
-    int frames_per_second;
     int threads;
     int speed;               // libvpx "cpu-used"
     int key_frame_interval;  // 0: only the first frame and forced ones
