@@ -3,7 +3,6 @@
 // the arrays keep their memory and a step allocates nothing in steady state.
 
 package import RTCBase
-package import RTCWire
 
 /// Collected results of one or more engine calls, drained by the shell (style guide §4, packet machines).
 package struct EngineOutputs: Sendable {

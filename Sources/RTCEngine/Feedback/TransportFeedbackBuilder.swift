@@ -4,7 +4,7 @@
 // the next report start there (CC-05), with everything since then told again. Left out: the wire form (`RTCWire`).
 
 package import RTCBase
-package import RTCWire
+import RTCWire
 
 /// Arrival times by transport-wide number, and what of them is reported.
 package struct TransportFeedbackBuilder: Sendable {
@@ -16,8 +16,8 @@ package struct TransportFeedbackBuilder: Sendable {
     private var base: Int64 = 0
     /// One after the highest number that arrived.
     private var end: Int64 = 0
-    /// Everything before this was in some report.
-    private var reported: Int64 = 0
+    /// Packets in a row that were too old for the window; many of them mean a new numbering.
+    private var tooOld = 0
     /// Arrivals since the last report.
     private var pending = 0
     private var lastBuild: MonotonicTime?
@@ -36,19 +36,22 @@ package struct TransportFeedbackBuilder: Sendable {
         if isFirst {
             base = value
             end = value
-            reported = value
-        } else if value >= end + Self.maxJump || value < end - Self.window {
-            // Another numbering: what lies between was never sent to us.
+        } else if value >= end + Self.maxJump {
+            // What lies between is not worth telling: an outage or a new numbering.
             restart(at: value)
-        } else if value < base {
-            guard base - value <= Self.maxStepBack else { return }
-            base = value
+        } else if value < end - Self.maxStepBack {
+            tooOld += 1
+            if tooOld >= Self.maxTooOld { self = TransportFeedbackBuilder(after: self) }
+            return
         }
+        tooOld = 0
+        base = min(base, value)
         for gap in end..<max(end, value) { arrivals[slot(gap)] = 0 }
         let ticks = UInt32(truncatingIfNeeded: now.nanoseconds(since: start) / Self.tick + 1)
         if value < end, arrivals[slot(value)] != 0 { return }
         arrivals[slot(value)] = ticks
         end = max(end, value + 1)
+        base = max(base, end - Self.window)
         pending += 1
     }
 
@@ -76,7 +79,6 @@ package struct TransportFeedbackBuilder: Sendable {
         }
         pending = 0
         base = end
-        reported = end
     }
 
     /// One report from `first`, and the number after its last. It begins with a packet that arrived only if nothing
@@ -118,14 +120,19 @@ package struct TransportFeedbackBuilder: Sendable {
         for index in arrivals.indices { arrivals[index] = 0 }
         base = value
         end = value
-        reported = value
         pending = 0
+    }
+
+    /// A new numbering; the time origin and the count of reports go on.
+    private init(after previous: TransportFeedbackBuilder) {
+        origin = previous.origin
+        feedbackCount = previous.feedbackCount
     }
 
     private func slot(_ number: Int64) -> Int { Int(number) & Int(Self.window - 1) }
 
     private static func signed24(_ value: Int64) -> Int32 {
-        Int32(truncatingIfNeeded: value << 40 >> 40)
+        Int32(truncatingIfNeeded: (value << 40) >> 40)
     }
 
     /// Numbers whose arrival is remembered.
@@ -134,6 +141,7 @@ package struct TransportFeedbackBuilder: Sendable {
     private static let maxJump: Int64 = 2048
     /// How far back a late packet is still reported.
     private static let maxStepBack: Int64 = 1024
+    private static let maxTooOld = 32
     private static let maxPending = 1000
     private static let tick: Int64 = 250_000
     private static let ticksPerReference: Int64 = 256

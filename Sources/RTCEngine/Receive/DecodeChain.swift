@@ -4,6 +4,7 @@
 // group-of-frames structure of VP9 (losses in it count as they would without).
 
 import RTCBase
+import RTCWire
 
 /// What has been handed to the decoder, as far as later frames may refer to it.
 package struct DecodeChain: Sendable {
@@ -64,15 +65,20 @@ package struct DecodeChain: Sendable {
         return first == 1 && Self.difference(nextID, next.hasLongPictureID, id, dropped.hasLongPictureID) == 1
     }
 
+    /// Leaving the frame out costs nothing but itself and its layer: the base layer goes on.
+    package func isOnlyUpperLayer(_ info: PayloadInfo) -> Bool {
+        !needsKeyFrame && info.temporalID > 0 && info.baseLayerIndex != nil && info.baseLayerIndex == lastBaseLayerIndex
+    }
+
     private func distance(to info: PayloadInfo) -> Int? {
         guard let previous = lastPicture, let id = info.pictureID else { return nil }
         return Self.difference(id, info.hasLongPictureID, previous.id, previous.isLong)
     }
 
-    private func delivered(_ references: (UInt8, UInt8, UInt8), before info: PayloadInfo) -> Bool {
-        guard let distance = distance(to: info), references.0 > 0 else { return false }
-        for reference in [references.0, references.1, references.2] where reference > 0 {
-            let back = Int(reference) - distance
+    private func delivered(_ references: VP9Descriptor.ReferenceDiffs, before info: PayloadInfo) -> Bool {
+        guard let distance = distance(to: info), references.count > 0 else { return false }
+        for index in 0..<references.count {
+            let back = Int(references[index]) - distance
             guard back >= 0, back < 128, history >> UInt128(back) & 1 == 1 else { return false }
         }
         return true

@@ -4,7 +4,7 @@
 // and ends its frame is a whole frame, also as the first one of a stream or right after a gap (VID-14). Left out: which
 // frame can be decoded (`DecodeChain`), how long to wait for a gap (`ReceiveStream`).
 
-package import RTCBase
+import RTCBase
 import RTCWire
 
 /// Finds frames in a `ReorderBuffer`, starting at its head.

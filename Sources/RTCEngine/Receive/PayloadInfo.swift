@@ -3,7 +3,7 @@
 // RFC 9628 §4.2. Left out: spatial layers beyond keeping their parts of a picture together (the peers we meet send one).
 
 package import RTCBase
-import RTCWire
+package import RTCWire
 
 /// One payload descriptor, reduced.
 package struct PayloadInfo: Sendable {
@@ -26,8 +26,8 @@ package struct PayloadInfo: Sendable {
     package var baseLayerIndex: UInt8?
     /// Refers to the base layer only (VP8 Y bit).
     package var isLayerSync = false
-    /// VP9 flexible mode: distances in picture ids to the frames it refers to, up to three; zero means unused.
-    package var references: (UInt8, UInt8, UInt8)?
+    /// VP9 flexible mode: distances in picture ids to the frames it refers to.
+    package var references: VP9Descriptor.ReferenceDiffs?
 
     /// Nil when the descriptor is broken.
     package init?(codec: VideoCodec, payload: RawSpan) {
@@ -44,9 +44,8 @@ package struct PayloadInfo: Sendable {
 
     private mutating func apply(_ descriptor: VP8Descriptor, payload: RawSpan) {
         headerCount = descriptor.headerCount
-        isFrameStart = descriptor.isStartOfPartition && descriptor.partitionIndex == 0
-        // RFC 7741 §4.3: the inverse key frame flag is the lowest bit of the first byte of the frame.
-        isKeyFrame = isFrameStart && headerCount < payload.byteCount && payload.uint8(at: headerCount) & 1 == 0
+        isFrameStart = descriptor.isStartOfFrame
+        isKeyFrame = isFrameStart && VP8Descriptor.isKeyFrame(payload.extracting(headerCount..<payload.byteCount))
         isDiscardable = descriptor.isNonReference
         pictureID = descriptor.pictureID
         hasLongPictureID = descriptor.hasLongPictureID
@@ -60,14 +59,11 @@ package struct PayloadInfo: Sendable {
         let spatialID = descriptor.spatialID ?? 0
         isFrameStart = descriptor.isStartOfFrame && spatialID == 0
         isFrameEnd = descriptor.isEndOfFrame && descriptor.spatialID == nil
-        isKeyFrame = !descriptor.isInterPredicted && spatialID == 0
+        isKeyFrame = !descriptor.isInterPredicted && spatialID == 0 && !descriptor.usesInterLayer
         pictureID = descriptor.pictureID
         hasLongPictureID = descriptor.hasLongPictureID
         temporalID = descriptor.temporalID ?? 0
         baseLayerIndex = descriptor.tl0PictureIndex
-        if descriptor.isFlexible, descriptor.isInterPredicted {
-            let differences = descriptor.referenceDifferences
-            references = (differences.0, differences.1, differences.2)
-        }
+        if descriptor.isFlexible, descriptor.isInterPredicted { references = descriptor.referenceDiffs }
     }
 }

@@ -7,6 +7,13 @@ package import RTCBase
 
 /// One packet that waits; its payload lies in the buffer's store.
 package struct BufferedPacket: Sendable {
+    /// What is put in.
+    package enum Kind: Sendable {
+        case filler
+        case broken
+        case media(PayloadInfo)
+    }
+
     package enum Content: Sendable {
         /// Takes up a sequence number and carries nothing (padding, RTP-01).
         case filler
@@ -38,7 +45,7 @@ package struct ReorderBuffer: Sendable {
     /// One after the highest number present; `head` when empty.
     package private(set) var end: Int64 = 0
     /// Something was consumed or given up: an older packet than `head` is late, not early.
-    private var hasAdvanced = false
+    package private(set) var hasAdvanced = false
     /// Ring indexed by number; grows by doubling up to the capacity.
     private var ring: [BufferedPacket?] = Array(repeating: nil, count: 64)
     private var store = PacketStore()
@@ -54,16 +61,15 @@ package struct ReorderBuffer: Sendable {
         return ring[Int(number) & (ring.count - 1)]
     }
 
-    /// Takes a packet; the payload (without descriptor) is copied.
+    /// Takes a packet; what follows the descriptor in `payload` is copied.
     package mutating func insert(
-        _ number: Int64, timestamp: UInt32, isMarked: Bool, arrival: MonotonicTime, info: PayloadInfo?, payload: RawSpan?
+        _ number: Int64, timestamp: UInt32, isMarked: Bool, arrival: MonotonicTime, kind: BufferedPacket.Kind, payload: RawSpan
     ) -> Insertion {
-        guard let first = head else {
+        if head == nil {
             head = number
             end = number
-            return insert(number, timestamp: timestamp, isMarked: isMarked, arrival: arrival, info: info, payload: payload)
         }
-        if number < first {
+        if let first = head, number < first {
             // The very first packets may be swapped on their way.
             guard !hasAdvanced, end - number <= Int64(ring.count), first - number <= Self.earlyWindow else { return .late }
             head = number
@@ -73,15 +79,13 @@ package struct ReorderBuffer: Sendable {
         if number < end, ring[Int(number) & (ring.count - 1)] != nil { return .duplicate }
         growRing(toHold: number - base + 1, from: base)
         let content: BufferedPacket.Content
-        if let payload {
-            if let info {
-                guard let slot = store.store(payload) else { return .oversize }
-                content = .payload(info, slot: slot, count: payload.byteCount)
-            } else {
-                content = .broken
-            }
-        } else {
-            content = .filler
+        switch kind {
+        case .filler: content = .filler
+        case .broken: content = .broken
+        case .media(let info):
+            let data = payload.extracting(info.headerCount..<payload.byteCount)
+            guard let slot = store.store(data) else { return .oversize }
+            content = .payload(info, slot: slot, count: data.byteCount)
         }
         ring[Int(number) & (ring.count - 1)] = BufferedPacket(
             timestamp: timestamp, isMarked: isMarked, arrival: arrival, content: content)

@@ -2,7 +2,7 @@
 // is what a repeat has to wait for), or what the transport says (ICE or SCTP), until there is such a sample. In:
 // samples. Out: the interval after which to ask again, and limits for waiting. Smoothing as in RFC 6298 §2.
 
-package import RTCBase
+import RTCBase
 
 /// Smoothed round trip and its variation, in nanoseconds.
 package struct RoundTripEstimator: Hashable, Sendable {
