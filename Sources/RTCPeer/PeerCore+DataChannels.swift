@@ -92,7 +92,7 @@ extension PeerCore {
 
     func drainChannels() {
         // Delivering an event may send; outputs are swapped out so that a nested drain works on its own batch.
-        while !channelOutputs.isEmpty, !isClosed {
+        while channelOutputs.hasWork, !isClosed {
             var batch = DataChannelMachine.Outputs()
             swap(&batch, &channelOutputs)
             drops.merge(batch.drops)
@@ -147,6 +147,10 @@ extension PeerCore {
             lose(PeerLoss(.transport, "the \(label) channel broke its message framing"))
         }
     }
+}
+
+extension DataChannelMachine.Outputs {
+    var hasWork: Bool { !sends.isEmpty || !resets.isEmpty || !events.isEmpty }
 }
 
 extension SCTPAssociation.Reliability {

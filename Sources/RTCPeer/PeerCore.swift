@@ -22,6 +22,7 @@ final class PeerCore {
     let identity: DTLSIdentity
     var dtls: DTLSConnection?
     var srtp: SRTPSession?
+    var srtpProfile: SRTPProfile?
     var sctp: SCTPAssociation?
 
     // Negotiation
@@ -83,7 +84,9 @@ final class PeerCore {
             offersFrameMetadata: configuration.offersFrameMetadata,
             chunkingMaxMessageBytes: configuration.chunkingMaxMessageBytes,
             streamID: "reactor-stream", cname: RandomToken.make(length: 16))
-        offerBuilder = OfferBuilder(configuration: offerConfiguration, sessionID: RandomToken.decimal())
+        var generator = SystemRandomNumberGenerator()
+        offerBuilder = OfferBuilder(
+            configuration: offerConfiguration, sessionID: RandomToken.decimal(), using: &generator)
         nextTick = executor.now.adding(milliseconds: Self.tickMilliseconds)
     }
 
@@ -151,7 +154,7 @@ final class PeerCore {
         rearm()
         return AppliedAnswer(
             receivedTracks: negotiated.sections.filter { $0.accepted && $0.receives }.map { ($0.trackName, $0.mid) },
-            rejectedTracks: negotiated.rejectedTracks.map { ($0.trackName, $0.message) })
+            rejectedTracks: negotiated.rejectedTracks.map { ($0.trackName, $0.description) })
     }
 
     // MARK: ICE
@@ -255,7 +258,7 @@ final class PeerCore {
 
     private func sendRTCP(_ range: Range<Int>) {
         guard let srtp, let ice, range.count + 64 <= sendScratch.count else { return }
-        outputs.rtcp.withUnsafeBytes { source in
+        outputs.rtcpBytes.withUnsafeBytes { source in
             sendScratch.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[range]))
         }
         guard let count = srtp.protect(sendScratch, count: range.count, isRTCP: true) else { return drops.count(.srtpOther) }
