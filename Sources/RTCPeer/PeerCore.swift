@@ -99,7 +99,9 @@ final class PeerCore {
     func makeOffer() throws(TransportError) -> LocalOffer {
         var iceConfiguration = ICEAgent.Configuration()
         iceConfiguration.isControlling = true
-        iceConfiguration.servers = configuration.iceServers
+        iceConfiguration.servers = configuration.iceServers.map {
+            ICEServer(url: $0.url, username: $0.username, credential: $0.credential)
+        }
         iceConfiguration.relayOnly = configuration.relayOnly
         iceConfiguration.portRange = configuration.portRange
         let agent = try ICEAgent(configuration: iceConfiguration, executor: executor)

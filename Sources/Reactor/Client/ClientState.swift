@@ -1,4 +1,5 @@
 internal import RTCBase
+internal import RTCPeer
 internal import Synchronization
 
 /// Everything a synchronous reader of the client can see, behind one lock that is held for a few loads or stores.
@@ -15,7 +16,7 @@ final class ClientState: Sendable {
         var isClosed = false
         var isReleased = false
         var lastError: ReactorError?
-        var timings = ConnectionTimings()
+        var timings = ConnectionTimings.none
     }
 
     private struct Registry {

@@ -8,11 +8,11 @@ internal import ReactorCore
 
 extension ReactorError {
     /// The error as an event: the same record with the time.
-    init(_ error: CoreError, at time: Date) {
+    static func event(_ error: CoreError) -> ReactorError {
         let plain = ReactorError(error)
-        self.init(
+        return ReactorError(
             code: plain.code, message: plain.message, recoverable: plain.recoverable, status: plain.status, operation: plain.operation,
-            retryAfterMS: plain.retryAfterMS, timestampMS: time.timeIntervalSince1970 * 1000)
+            retryAfterMS: plain.retryAfterMS, timestampMS: Date().timeIntervalSince1970 * 1000)
     }
 
     /// The client was closed or released.

@@ -1,6 +1,5 @@
 internal import RTCBase
 internal import RTCPeer
-internal import RTCTransport
 internal import ReactorCore
 
 // One attempt: session, signalling, transport, readiness (wire protocol §0). Every step reports to the machine; the attempt
@@ -39,7 +38,7 @@ extension SessionEngine {
         // The two requests know nothing of each other, so they travel together.
         async let servers = signaling.iceServers()
         async let registered = register(attempt, signaling)
-        let iceServers = ICEServer.list(try await servers)
+        let iceServers = PeerConfiguration.Server.list(try await servers)
 
         let peer = try await makePeer(tracks: capabilities.tracks.map { TrackDeclaration($0) }, servers: iceServers, generation)
         guard let connection = connections[generation] else { throw CancellationError() }
@@ -137,7 +136,7 @@ extension SessionEngine {
 
     // MARK: Transport
 
-    private func makePeer(tracks: [TrackDeclaration], servers: [ICEServer], _ generation: Generation) async throws -> PeerConnection {
+    private func makePeer(tracks: [TrackDeclaration], servers: [PeerConfiguration.Server], _ generation: Generation) async throws -> PeerConnection {
         var settings = PeerConfiguration()
         settings.iceServers = servers
         settings.relayOnly = configuration.iceTransport == .relay
@@ -179,7 +178,7 @@ extension SessionEngine {
         let isFinal = connection.isGatheringDone && !connection.wasFinalSent
         guard !connection.candidates.isEmpty || isFinal else { return }
         let mid = connection.firstMid ?? "0"
-        let batch = connection.candidates.map { IceCandidatesBody.Candidate(candidate: $0, sdpMid: mid, sdpMLineIndex: 0) }
+        let batch = connection.candidates.map { IceCandidatesBody.Candidate(text: $0, mid: mid, mLineIndex: 0) }
         connection.candidates = []
         connection.wasFinalSent = connection.wasFinalSent || isFinal
         connection.isSendingCandidates = true
@@ -258,6 +257,15 @@ extension SessionEngine {
             }
         } catch is CancellationError where !Task.isCancelled {
             throw CoreError(.requestTimeout, "connecting did not complete within \(limit)", operation: .connect)
+        }
+    }
+}
+
+extension PeerConfiguration.Server {
+    /// One entry per URL, each with the credentials of its own server.
+    static func list(_ response: IceServersResponse) -> [PeerConfiguration.Server] {
+        response.servers.flatMap { server in
+            server.uris.map { PeerConfiguration.Server(url: $0, username: server.username, credential: server.password) }
         }
     }
 }

@@ -106,7 +106,7 @@ extension SessionEngine {
                 }
             }
         } catch let error as CoreError {
-            if error.operation == .sendCommand, error.code == .invalidState { state.hub.post(error: ReactorError(error, at: .now)) }
+            if error.operation == .sendCommand, error.code == .invalidState { state.hub.post(error: ReactorError.event(error)) }
             throw error
         } catch {
             throw .cancelled
@@ -202,7 +202,7 @@ extension SessionEngine {
                 if message.announcesEnd { perform(.endAnnounced(reason: message.type, generation)) }
                 state.hub.post(runtimeMessage: .object(["type": .string(message.type), "data": JSONValue(message.data)]))
             case .error(let error):
-                state.hub.post(error: ReactorError(error, at: .now))
+                state.hub.post(error: ReactorError.event(error))
             }
         }
     }

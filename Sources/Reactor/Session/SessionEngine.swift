@@ -129,7 +129,7 @@ actor SessionEngine {
             break
         case .emitError(let error):
             log(.debug, "error event", ["code": error.code.rawValue, "message": error.message])
-            state.hub.post(error: ReactorError(error, at: .now))
+            state.hub.post(error: ReactorError.event(error))
         case .startAttempt(let attempt):
             start(attempt)
         case .cancelAttempt(let generation):
