@@ -4,7 +4,7 @@
 /// client and never start over, so a reply of an earlier connection cannot meet a later call. A reply whose id is not here (late,
 /// cancelled, or made up) is "unknown"; `ServerMessage.route` says what becomes of it.
 package struct RequestCorrelator<Waiter> {
-    /// "data" or "control"'s short form; the part of the id before the number.
+    /// The part of an id before the number.
     private let prefix: String
     /// Number of the last id given out.
     private var lastNumber: UInt64 = 0

@@ -303,10 +303,7 @@ extension SessionMachine {
     private mutating func transportReady(_ generation: Generation, _ actions: inout [Action]) {
         let wasRunning = isRunning(generation)
         settle(generation)
-        guard wasRunning else {
-            staleEvents += 1
-            return
-        }
+        guard wasRunning else { return }
         guard status == .waiting, capabilities != nil else {
             // The shell skipped a step. Failing beats a connect() that never returns.
             let error = CoreError(.internalError, "the connection came up before the session was known")
@@ -328,10 +325,7 @@ extension SessionMachine {
     private mutating func stepFailed(_ error: CoreError, _ generation: Generation, _ actions: inout [Action]) {
         let wasRunning = isRunning(generation)
         settle(generation)
-        guard wasRunning else {
-            staleEvents += 1
-            return
-        }
+        guard wasRunning else { return }
         fail(error, generation, &actions)
     }
 
@@ -340,6 +334,7 @@ extension SessionMachine {
         if isRunning(generation) {
             // The attempt's task would go on waiting for what will not come.
             actions.append(.cancelAttempt(generation))
+            if case .connecting(_, let attempt, _) = phase, attempt.purpose == .create, sessionID == nil { unsettled[generation] = .end }
             fail(CoreError(.transportError, message), generation, &actions)
         } else if phase == .ready(generation) {
             actions.append(.emitError(CoreError(.disconnected, message)))
@@ -435,7 +430,10 @@ extension SessionMachine {
         tracks.removeAll()
     }
 
-    private mutating func settle(_ generation: Generation) { unsettled[generation] = nil }
+    /// The attempt's task is over. A given-up attempt was waited for; one that nobody knows is stale.
+    private mutating func settle(_ generation: Generation) {
+        if unsettled.removeValue(forKey: generation) == nil { staleEvents += 1 }
+    }
 
     private mutating func setStatus(_ new: SessionStatus, _ actions: inout [Action]) {
         guard status != new else { return }

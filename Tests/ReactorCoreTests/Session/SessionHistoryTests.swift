@@ -183,11 +183,12 @@ private struct SessionHistory {
             reached.insert("stale")
             if !actions.isEmpty || machine.status != statusBefore { violations.append("\(event) is stale and did \(actions)") }
         }
-        for action in actions { execute(action, of: event, wasClosed: wasClosed) }
+        if case .transportReady = event, actions.count(where: { $0.isSuccess }) > 1 { reached.insert("joined reconnect") }
+        for action in actions { execute(action, wasClosed: wasClosed, isLate: event.isSessionCreated) }
         if machine.status != status, !isClosed { violations.append("status \(machine.status) was not emitted") }
     }
 
-    private mutating func execute(_ action: SessionMachine.Action, of event: SessionMachine.Event, wasClosed: Bool) {
+    private mutating func execute(_ action: SessionMachine.Action, wasClosed: Bool, isLate: Bool) {
         switch action {
         case .emitStatus(let new):
             checkTransition(to: new)
@@ -205,22 +206,21 @@ private struct SessionHistory {
             if openTransports.remove(generation) == nil { violations.append("transport \(generation) closed twice") }
         case .endSession(let id, let token):
             if !liveSessions.contains(id) { violations.append("ended \(id), which is not a live session of ours") }
-            if case .sessionCreated = event { reached.insert("late session ended") }
+            if isLate { reached.insert("late session ended") }
             pendingEnds.append((id, token))
             sessionsLeftByClose.remove(id)
         case .failPending, .sendResumesAndPing: if wasClosed { violations.append("\(action) after close") }
         case .resolve(let call, let outcome):
             if waitingCalls.remove(call) == nil { violations.append("\(call) resolved twice") }
-            note(outcome, of: event)
+            note(outcome)
         case .finish: break
         }
     }
 
-    private mutating func note(_ outcome: CallOutcome, of event: SessionMachine.Event) {
+    private mutating func note(_ outcome: CallOutcome) {
         switch outcome {
         case .cancelled: reached.insert("cancelled")
         case .failure(let error) where error.code == .aborted: reached.insert("aborted")
-        case .success: if case .transportReady = event, !machine.isClosed { reached.insert("joined reconnect") }
         default: break
         }
     }
@@ -245,6 +245,20 @@ private struct SessionHistory {
         let forgotten = liveSessions.subtracting(sessionsLeftByClose)
         if !forgotten.isEmpty { violations.append("sessions left behind: \(forgotten)") }
         if !isClosed, !liveSessions.isEmpty { violations.append("sessions left without a close: \(liveSessions)") }
+    }
+}
+
+extension SessionMachine.Action {
+    fileprivate var isSuccess: Bool {
+        if case .resolve(_, .success) = self { return true }
+        return false
+    }
+}
+
+extension SessionMachine.Event {
+    fileprivate var isSessionCreated: Bool {
+        if case .sessionCreated = self { return true }
+        return false
     }
 }
 

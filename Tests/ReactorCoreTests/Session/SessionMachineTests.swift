@@ -412,6 +412,30 @@ import Testing
             ], isLocal: false)
     }
 
+    @Test("R-29 a client that rejoins its own session after a loss still ends it on disconnect()")
+    func rejoin() {
+        var machine = run(Self.connect)
+        _ = machine.handle(.transportLost(cause: "Failed", Self.g1))
+        let actions = machine.handle(.connectCalled(CallID(2), sessionID: "s", connectionID: nil))
+        #expect(
+            actions == [.emitStatus(.connecting), .startAttempt(Attempt(generation: Self.g2, purpose: .adopt(sessionID: "s")))])
+        #expect(machine.handle(.sessionAdopted(id: "s", Self.g2)) == [.emitSessionID("s"), .emitStatus(.waiting)])
+        _ = machine.handle(.capabilitiesReceived(Self.capabilities, Self.g2))
+        _ = machine.handle(.transportReady(Self.g2))
+        #expect(machine.handle(.disconnectCalled(CallID(3))).contains(.endSession(id: "s", EndToken(1))))
+    }
+
+    @Test("a connection that comes up before the session is known fails the call instead of leaving it waiting")
+    func skippedStep() {
+        var machine = run([Self.connect[0]])
+        let actions = machine.handle(.transportReady(Self.g1))
+        guard case .resolve(CallID(1), .failure(let error))? = actions.last else {
+            Issue.record("not resolved: \(actions)")
+            return
+        }
+        #expect(error.code == .internalError && error.operation == .connect)
+    }
+
     @Test("SW-03 everything an older connection reports late is ignored and counted")
     func stale() {
         var machine = run(
