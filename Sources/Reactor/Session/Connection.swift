@@ -13,6 +13,8 @@ final class Connection {
     private var loss: PeerLoss?
     private var readiness: CheckedContinuation<Void, any Error>?
     private var isCancelled = false
+    /// The client's own limit for connecting ran out.
+    private(set) var didTimeOut = false
 
     // Trickle: what was found while the connection had no id, or another request was on its way.
     var candidates: [String] = []
@@ -30,6 +32,12 @@ final class Connection {
         isCancelled = true
         task?.cancel()
         resumeReadiness(.failure(CancellationError()))
+    }
+
+    func timeOut() {
+        guard !isSettled else { return }
+        didTimeOut = true
+        cancel()
     }
 
     var isReady: Bool { openChannels.count == MessageChannel.allCases.count }

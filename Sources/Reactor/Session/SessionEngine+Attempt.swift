@@ -14,14 +14,26 @@ extension SessionEngine {
 
     private func run(_ attempt: Attempt) async {
         let generation = attempt.generation
+        let limit = configuration.connectTimeout.map { limit in
+            Task {
+                try await Task.sleep(for: max(.zero, limit))
+                connections[generation]?.timeOut()
+            }
+        }
+        defer { limit?.cancel() }
         do {
-            try await withTimeLimit(configuration.connectTimeout) { try await self.runSteps(attempt) }
+            try await runSteps(attempt)
             connections[generation]?.isSettled = true
             perform(.transportReady(generation))
         } catch {
             connections[generation]?.isSettled = true
             let operation: CoreError.Operation = attempt.isReconnect ? .reconnect : .connect
-            perform(.stepFailed(CoreError(error, operation: operation), generation))
+            var failure = CoreError(error, operation: operation)
+            if let limit = configuration.connectTimeout, connections[generation]?.didTimeOut == true {
+                failure = CoreError(
+                    .requestTimeout, "timed out: \(operation.rawValue) did not complete within \(limit)", operation: operation)
+            }
+            perform(.stepFailed(failure, generation))
             // Whatever the machine said about it, a failed attempt leaves no transport behind.
             closeConnection(generation)
         }
@@ -236,27 +248,6 @@ extension SessionEngine {
             } else {
                 connection.lost(loss)
             }
-        }
-    }
-
-    /// Runs `body` with a limit of its own; nil sets none.
-    private func withTimeLimit(_ limit: Duration?, _ body: @escaping () async throws -> Void) async throws {
-        guard let limit else { return try await body() }
-        let owner = Task { try await body() }
-        let timer = Task {
-            try await Task.sleep(for: max(.zero, limit))
-            owner.cancel()
-            return true
-        }
-        defer { timer.cancel() }
-        do {
-            try await withTaskCancellationHandler {
-                try await owner.value
-            } onCancel: {
-                owner.cancel()
-            }
-        } catch is CancellationError where !Task.isCancelled {
-            throw CoreError(.requestTimeout, "connecting did not complete within \(limit)", operation: .connect)
         }
     }
 }
