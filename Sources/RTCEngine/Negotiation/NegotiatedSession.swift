@@ -18,8 +18,6 @@ package struct NegotiatedSession: Sendable {
     package var fingerprints: [Fingerprint]
     /// The one source of truth for the DTLS role: we are client when the answer said `passive` (DTLS-04).
     package var isDTLSClient: Bool
-    /// False when the session has no data section, or the peer refused it.
-    package var usesDataChannels: Bool
     /// The peer's SCTP port.
     package var sctpPort: Int
     /// The largest SCTP user message the peer takes; 64 KiB when it did not say (RFC 8841 §6.1).
@@ -33,7 +31,7 @@ package struct NegotiatedSession: Sendable {
 
     package init(
         usernameFragment: String, password: String, candidates: [String] = [], endOfCandidates: Bool = false,
-        fingerprints: [Fingerprint], isDTLSClient: Bool, usesDataChannels: Bool = true, sctpPort: Int = 5000,
+        fingerprints: [Fingerprint], isDTLSClient: Bool, sctpPort: Int = 5000,
         maxMessageBytes: Int = NegotiatedSession.defaultMaxMessageBytes, usesFrameMetadata: Bool = false,
         chunkingPeerMaxBytes: Int? = nil, sections: [NegotiatedSection] = []
     ) {
@@ -43,7 +41,6 @@ package struct NegotiatedSession: Sendable {
         self.endOfCandidates = endOfCandidates
         self.fingerprints = fingerprints
         self.isDTLSClient = isDTLSClient
-        self.usesDataChannels = usesDataChannels
         self.sctpPort = sctpPort
         self.maxMessageBytes = maxMessageBytes
         self.usesFrameMetadata = usesFrameMetadata
