@@ -26,6 +26,8 @@ package struct SimulatedVideoSender {
         package var keyFrameIntervalMilliseconds: Int64 = 300
         /// The same packet is not sent again within this time.
         package var resendIntervalMilliseconds: Int64 = 10
+        /// Repairs beyond this are not made: what libwebrtc does with its target rate.
+        package var repairBitsPerSecond = 1_000_000.0
         package var firstSequenceNumber: UInt16 = 65_500
         package var firstTimestamp: UInt32 = .max - 90_000
         /// Appends trailers with the frame's number (shared wire protocol §7).
@@ -67,6 +69,8 @@ package struct SimulatedVideoSender {
     /// Packets not yet on their way, with the time they may leave.
     private var queue: [(due: MonotonicTime, packet: Outgoing)] = []
     private var paceFreeAt: MonotonicTime
+    /// The repair budget has been used up to this time; never more than a second ahead of now.
+    private var repairsPaidUntil: MonotonicTime
     private var unwrapper = SequenceUnwrapper()
     private var history = SequenceRing<Sent>(capacity: 1024)
 
@@ -90,6 +94,7 @@ package struct SimulatedVideoSender {
         nextFrame = start
         nextReport = start
         paceFreeAt = start
+        repairsPaidUntil = start
         sequenceNumber = configuration.firstSequenceNumber
     }
 
@@ -185,6 +190,12 @@ package struct SimulatedVideoSender {
         let place = unwrapper.peek(number)
         guard var sent = history[place], now.milliseconds(since: sent.lastSent) >= Double(configuration.resendIntervalMilliseconds)
         else { return }
+        let cost = Int64(Double(sent.payload.count + 40) * 8e9 / configuration.repairBitsPerSecond)
+        repairsPaidUntil = max(repairsPaidUntil, now).adding(nanoseconds: cost)
+        guard repairsPaidUntil <= now.adding(milliseconds: 1_000) else {
+            repairsPaidUntil = repairsPaidUntil.adding(nanoseconds: -cost)
+            return
+        }
         sent.lastSent = now
         history[place] = sent
         retransmissions += 1
