@@ -1,0 +1,144 @@
+// Which sequence numbers of one stream are missing, and when to ask for each of them. In: numbers that were skipped,
+// numbers that arrived, time. Out: the numbers to put into a generic NACK (RFC 4585 §6.2.1), and how long the oldest
+// has been missing. A number is asked for as soon as the reordering seen on this path is ruled out, and again after one
+// round trip with a margin: a libwebrtc sender ignores a repeat that comes within its own estimate of the round trip
+// after the last transmission (rtp_packet_history.cc), so asking faster gains nothing. Left out: giving up on a gap,
+// which is the reorder buffer's decision; a number that was asked for often enough just is not asked for again.
+
+package import RTCBase
+
+/// Missing sequence numbers of one stream, in order.
+package struct NackTracker: Sendable {
+    /// One missing packet.
+    private struct Missing: Sendable {
+        /// Unwrapped sequence number.
+        var number: Int64
+        /// When a newer packet showed that it is missing.
+        var noticed: MonotonicTime
+        /// When to ask (again).
+        var due: MonotonicTime
+        /// The first and the latest request; meaningful when `tries > 0`.
+        var firstAsked: MonotonicTime
+        var lastAsked: MonotonicTime
+        var tries: UInt8
+    }
+
+    /// How a missing packet turned up.
+    package enum Arrival: Hashable, Sendable {
+        /// Nobody missed it.
+        case notMissing
+        /// It was only late: it took this long after it was noticed, with no request that could have caused it.
+        case reordered(nanoseconds: Int64)
+        /// It answers a request sent this long ago; nil when it is not clear which one (Karn's rule).
+        case repaired(nanoseconds: Int64?)
+    }
+
+    /// Ascending by number; its memory is reserved once.
+    private var missing: [Missing] = []
+    /// The earliest `due` of all entries that may still be asked for.
+    private var earliestDue: MonotonicTime?
+    /// How late packets come that were merely reordered; decays while losses turn out real. Nanoseconds.
+    package private(set) var reorderDelay: Int64 = 0
+
+    package init() { missing.reserveCapacity(Self.capacity) }
+
+    package var isEmpty: Bool { missing.isEmpty }
+    package var count: Int { missing.count }
+
+    /// Notes that `numbers` were skipped. False when there are too many to repair: nothing is stored then.
+    package mutating func noteGap(_ numbers: Range<Int64>, now: MonotonicTime) -> Bool {
+        guard numbers.count <= Self.capacity - missing.count else { return false }
+        let due = now.adding(nanoseconds: reorderDelay)
+        for number in numbers {
+            missing.append(Missing(number: number, noticed: now, due: due, firstAsked: now, lastAsked: now, tries: 0))
+        }
+        if !numbers.isEmpty { earliestDue = min(earliestDue ?? due, due) }
+        return true
+    }
+
+    /// A packet arrived, by itself or as a retransmission.
+    package mutating func noteArrival(_ number: Int64, isRetransmission: Bool, roundTrip: Int64, now: MonotonicTime) -> Arrival {
+        guard let index = position(of: number) else { return .notMissing }
+        let entry = missing.remove(at: index)
+        if missing.isEmpty { earliestDue = nil }
+        let sinceFirst = now.nanoseconds(since: entry.firstAsked)
+        let sinceLast = now.nanoseconds(since: entry.lastAsked)
+        if !isRetransmission, entry.tries == 0 || (entry.tries == 1 && sinceFirst < roundTrip / 2) {
+            let lateness = now.nanoseconds(since: entry.noticed)
+            reorderDelay = min(max(reorderDelay - reorderDelay / 32, lateness + lateness / 4), Self.maxReorderDelay)
+            return .reordered(nanoseconds: lateness)
+        }
+        reorderDelay -= reorderDelay / 8
+        if entry.tries == 1 { return .repaired(nanoseconds: sinceFirst) }
+        // An answer much sooner than a round trip after the second request belongs to the first one.
+        if entry.tries == 2, sinceLast < roundTrip / 2 { return .repaired(nanoseconds: sinceFirst) }
+        return .repaired(nanoseconds: nil)
+    }
+
+    /// Forgets everything before `number`: it was given up or is not needed any more.
+    package mutating func discard(before number: Int64) {
+        let count = lowerBound(number)
+        guard count > 0 else { return }
+        missing.removeFirst(count)
+        if missing.isEmpty { earliestDue = nil }
+    }
+
+    package mutating func removeAll() {
+        missing.removeAll(keepingCapacity: true)
+        earliestDue = nil
+    }
+
+    /// When `number` was noticed missing; nil when it is not.
+    package func noticed(_ number: Int64) -> MonotonicTime? {
+        position(of: number).map { missing[$0].noticed }
+    }
+
+    /// When the next request is due; nil when none is.
+    package var nextDeadline: MonotonicTime? { earliestDue }
+
+    /// Appends the numbers to ask for now to `list` and schedules their repeats `interval` nanoseconds from now.
+    package mutating func takeDue(now: MonotonicTime, interval: Int64, into list: inout [UInt16]) {
+        guard let earliest = earliestDue, earliest <= now else { return }
+        // Repeats that are due in a moment go along: one packet instead of several.
+        let horizon = now.adding(nanoseconds: Self.batchingWindow)
+        var next: MonotonicTime?
+        for index in missing.indices where missing[index].tries < Self.maxTries {
+            let due = missing[index].due
+            if due <= now || (missing[index].tries > 0 && due <= horizon), list.count < Self.maxPerRequest {
+                if missing[index].tries == 0 { missing[index].firstAsked = now }
+                missing[index].lastAsked = now
+                missing[index].tries += 1
+                missing[index].due = now.adding(nanoseconds: interval)
+                list.append(UInt16(truncatingIfNeeded: missing[index].number))
+                guard missing[index].tries < Self.maxTries else { continue }
+            }
+            next = min(next ?? missing[index].due, missing[index].due)
+        }
+        earliestDue = next
+    }
+
+    private func lowerBound(_ number: Int64) -> Int {
+        var low = 0
+        var high = missing.count
+        while low < high {
+            let middle = (low + high) / 2
+            if missing[middle].number < number { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    private func position(of number: Int64) -> Int? {
+        let index = lowerBound(number)
+        return index < missing.count && missing[index].number == number ? index : nil
+    }
+
+    /// More than this many open losses are an outage, not loss: a key frame is cheaper than repairing them.
+    package static let capacity = 512
+    /// libwebrtc nack_requester.cc: kMaxNackRetries = 10.
+    package static let maxTries: UInt8 = 10
+    /// 250 numbers take at most 1,012 bytes, when no two of them fit into one PID/BLP pair.
+    package static let maxPerRequest = 250
+    /// Waiting longer than this for a reordered packet costs more than an unneeded retransmission.
+    package static let maxReorderDelay: Int64 = 30_000_000
+    private static let batchingWindow: Int64 = 2_000_000
+}

@@ -1,0 +1,4 @@
+/// Skeleton.
+enum SDPWriter {
+    static func write(_ description: SessionDescription) -> String { "" }
+}
