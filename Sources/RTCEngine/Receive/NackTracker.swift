@@ -45,6 +45,8 @@ package struct NackTracker: Sendable {
     package private(set) var reorderDelay: Int64 = 0
     /// Share of repairs that took more than one request, smoothed.
     private var failureRate = 0.0
+    /// A request was answered that had been sent once.
+    private var hasSample = false
 
     package init() { missing.reserveCapacity(Self.capacity) }
 
@@ -75,10 +77,16 @@ package struct NackTracker: Sendable {
             return .reordered(nanoseconds: lateness)
         }
         reorderDelay -= reorderDelay / 8
-        if entry.tries > 0 { failureRate += ((entry.tries > 1 ? 1 : 0) - failureRate) / 64 }
-        if entry.tries == 1 { return .repaired(nanoseconds: sinceFirst) }
-        // An answer much sooner than a round trip after the second request belongs to the first one.
-        if entry.tries == 2, sinceLast < roundTrip / 2 { return .repaired(nanoseconds: sinceFirst) }
+        if entry.tries == 1 {
+            hasSample = true
+            failureRate -= failureRate / 64
+            return .repaired(nanoseconds: sinceFirst)
+        }
+        // Which request was answered? Until there is a sample the round trip may be far longer than assumed, so the first
+        // one; later an answer that comes too soon for the latest request belongs to an earlier one.
+        if !hasSample { return .repaired(nanoseconds: sinceFirst) }
+        if sinceLast < roundTrip * 3 / 4 { return .repaired(nanoseconds: entry.tries == 2 ? sinceFirst : sinceLast + roundTrip) }
+        failureRate += (1 - failureRate) / 64
         return .repaired(nanoseconds: nil)
     }
 
