@@ -419,6 +419,21 @@ struct ChunkedDataChannelTests {
         #expect(outputs.drops[.messageTooLarge] == 1)
     }
 
+    @Test("unfinished messages on many channels are bounded together")
+    func manyChannels() {
+        let limits = ChunkLimits(ownMaxBytes: 1_000_000, peerMaxBytes: 1_000_000)
+        var machine = DataChannelMachine(isDTLSClient: false, maxOutgoingMessageBytes: 1_000, chunking: limits)
+        var outputs = DataChannelMachine.Outputs()
+        machine.associationUp(into: &outputs)
+        let frame = [0x01] + [UInt8](repeating: 0, count: 65_535)
+        for stream in stride(from: 0, to: 200, by: 2) as StrideTo<UInt16> {
+            open(&machine, stream, into: &outputs)
+            for _ in 0..<10 { machine.handleMessage(stream: stream, ppid: 53, bytes: frame.span.bytes, into: &outputs) }
+        }
+        #expect(outputs.resets.count > 85)
+        #expect(outputs.drops[.messageTooLarge] == UInt64(outputs.resets.count))
+    }
+
     @Test("unordered or unreliable channels are not chunked")
     func otherChannels() throws {
         var pair = Pair(chunking: limits)
