@@ -99,7 +99,7 @@ extension CoreError {
 package enum RetryAfter {
     package static func milliseconds(_ header: String) -> Double? {
         let digits = header.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed()
-        guard let first = digits.first, first.isASCII, first.isNumber || first == ".",
+        guard digits.allSatisfy({ ("0"..."9").contains($0) || $0 == "." }),
             let seconds = Double(String(digits)), seconds.isFinite, seconds >= 0
         else { return nil }
         let milliseconds = seconds * 1000

@@ -8,8 +8,6 @@ package enum WireFormatError: Error, Hashable, Sendable {
     case badVarint
     /// Field number 0, a reserved wire type, or a group end without its start.
     case badTag
-    /// A known field with another wire type than the schema says.
-    case badWireType
     /// Text that is not UTF-8.
     case badUTF8
     /// Nested deeper than `FormatLimits.maxDepth`.
@@ -34,7 +32,6 @@ extension WireFormatError: CustomStringConvertible {
         case .truncated: "the bytes end inside a value"
         case .badVarint: "a variable-length integer is too long"
         case .badTag: "a field tag is not valid"
-        case .badWireType: "a field has the wrong wire type"
         case .badUTF8: "text is not UTF-8"
         case .tooDeep: "nested deeper than \(FormatLimits.maxDepth) levels"
         case .tooLarge: "more bytes than the limit"

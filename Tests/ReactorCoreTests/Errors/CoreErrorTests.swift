@@ -32,11 +32,10 @@ import Testing
     @Test(
         "Retry-After is read as delta-seconds only",
         arguments: [
-            ("0", 0.0), ("1", 1000), ("1.5", 1500), (" 2 ", 2000), ("-1", nil), ("nan", nil), ("inf", nil), ("0x10", 16000), ("", nil),
+            ("0", 0.0), ("1", 1000), ("1.5", 1500), (" 2 ", 2000), ("-1", nil), ("nan", nil), ("inf", nil), ("0x10", nil), ("", nil),
             ("1 s", nil), ("Wed, 21 Oct 2015 07:28:00 GMT", nil), ("1e400", nil),
         ] as [(String, Double?)])
     func retryAfter(header: String, expected: Double?) {
-        guard header != "0x10" else { return }
         #expect(RetryAfter.milliseconds(header) == expected)
     }
 
