@@ -24,7 +24,8 @@ struct HTTPClientTests {
 
     // MARK: - Exchanges
 
-    @Test("status, headers and body come back whatever the status", arguments: [200, 202, 204, 301, 401, 404, 409, 426, 429, 500, 501, 503])
+    @Test(
+        "status, headers and body come back whatever the status", arguments: [200, 202, 204, 301, 401, 404, 409, 426, 429, 500, 501, 503])
     func statuses(_ status: Int) async throws {
         let body = status == 204 ? "" : "{\"detail\":\"x\"}"
         let server = try ScriptedServer(.reply(status, body, headers: ["Retry-After: 1.5", "X-Twice: a", "X-Twice:  b "]))
@@ -89,11 +90,12 @@ struct HTTPClientTests {
             case "/gzip": [.reply(200, bytes: Array(gzip), headers: ["Content-Encoding: gzip"])]
             case "/chunked":
                 [
-                    .text("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n"), .send(Array(gzip.prefix(5))),
+                    .text("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n"),
+                    .send(Array(gzip.prefix(5))),
                     .text("\r\n\(String(gzip.count - 5, radix: 16))\r\n"), .send(Array(gzip.dropFirst(5))), .text("\r\n0\r\n\r\n"),
                 ]
             case "/deflate": [.reply(200, bytes: Array(deflate), headers: ["Content-Encoding: deflate"])]
-            case "/broken": [.reply(200, bytes: Array(gzip.prefix(12)) + [0xFF, 0xFF, 0xFF, 0xFF], headers: ["Content-Encoding: gzip"])]
+            case "/broken": [.reply(200, "{\"this is\":\"not gzip\"}", headers: ["Content-Encoding: gzip"])]
             default: [.reply(200, "plain")]
             }
         }
@@ -201,7 +203,8 @@ struct HTTPClientTests {
         #expect(try await kind(of: get(server)) == .connectionLost)
     }
 
-    @Test("something that is not HTTP is told so", arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "\u{15}\u{3}\u{1}\r\n\r\n", "HTTP/9.9 abc\r\n\r\n"])
+    @Test(
+        "something that is not HTTP is told so", arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "\u{15}\u{3}\u{1}\r\n\r\n", "HTTP/9.9 abc\r\n\r\n"])
     func notHTTP(_ greeting: String) async throws {
         let server = try ScriptedServer(.text(greeting), .close)
         #expect(try await kind(of: get(server)) == .malformedResponse)
@@ -269,15 +272,20 @@ struct HTTPClientTests {
         // The first request of each connection is answered, the second is read and then the connection closes.
         let server = try ScriptedServer { $0.path == "/warm" ? [.reply(200)] : [.close] }
         for method in [HTTPRequest.Method.post, .get] {
-            let before = server.requests.count
-            _ = try await client.send(get(server, "/warm"))
-            let body = method == .post ? Array("{\"create\":1}".utf8) : nil
-            let request = HTTPRequest(method, server.url + "/dies", body: body)
-            #expect(try await kind(of: request) == .connectionLost)
-            let sent = server.requests.dropFirst(before).filter { $0.path == "/dies" }
-            let warm = try #require(server.requests.dropFirst(before).first)
-            #expect(sent.first?.connection == warm.connection, "the connection was not kept alive, so this shows nothing")
-            #expect(sent.count == (method == .post ? 1 : 2))
+            var shown = false
+            // The connections are the process's: another test may take or close the warm one between the two requests.
+            for _ in 0..<50 where !shown {
+                let before = server.requests.count
+                _ = try await client.send(get(server, "/warm"))
+                let body = method == .post ? Array("{\"create\":1}".utf8) : nil
+                #expect(try await kind(of: HTTPRequest(method, server.url + "/dies", body: body)) == .connectionLost)
+                let warm = try #require(server.requests.dropFirst(before).first)
+                let sent = server.requests.dropFirst(before + 1)
+                guard sent.first?.connection == warm.connection else { continue }
+                shown = true
+                #expect(sent.count == (method == .post ? 1 : 2))
+            }
+            #expect(shown, "no connection was kept alive")
         }
     }
 
@@ -298,6 +306,11 @@ struct HTTPClientTests {
         #expect(server.requests.count == 20)
     }
 
-    private static let bomb =
-        "H4sIAAAAAAACA+3BAQ0AAADCoPdPbQ8HFAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA/Bj74rL24JMEAA=="
+    private static let bomb = [
+        "H4sIAAAAAAACA+3BAQ0AAADCoPdPbQ8HFAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "AAAAAAAAAAAAAAAAAAAA/Bj74rL24JMEAA==",
+    ].joined()
 }

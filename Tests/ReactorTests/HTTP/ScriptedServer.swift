@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// A TCP server on 127.0.0.1 that plays a script: it reads one HTTP request at a time and then does what the test says,
@@ -114,9 +114,9 @@ final class ScriptedServer: Sendable {
 
     private static func listen() throws -> (Int32, UInt16) {
         #if canImport(Glibc)
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #else
-        let socket = Darwin.socket(AF_INET, SOCK_STREAM, 0)
+            let socket = Darwin.socket(AF_INET, SOCK_STREAM, 0)
         #endif
         guard socket >= 0 else { throw Failure(call: "socket") }
         var address = sockaddr_in()
@@ -137,9 +137,9 @@ final class ScriptedServer: Sendable {
 
     private static func sysListen(_ socket: Int32) -> Int32 {
         #if canImport(Glibc)
-        Glibc.listen(socket, 128)
+            Glibc.listen(socket, 128)
         #else
-        Darwin.listen(socket, 128)
+            Darwin.listen(socket, 128)
         #endif
     }
 
@@ -250,9 +250,9 @@ final class ScriptedServer: Sendable {
         }
 
         #if canImport(Glibc)
-        private let noSignal = MSG_NOSIGNAL
+            private let noSignal = MSG_NOSIGNAL
         #else
-        private let noSignal = 0
+            private let noSignal = 0
         #endif
     }
 }
