@@ -187,7 +187,9 @@ struct DTLSConnectionTests {
             let fresh = try DTLSPair()
             fresh.startBoth()
             var bytes = fresh.client.outgoing[0]
-            for _ in 0..<3 { bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(in: .min ... .max, using: &generator) }
+            for _ in 0..<3 {
+                bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(in: .min ... .max, using: &generator)
+            }
             fresh.server.receive(bytes)
         }
     }
