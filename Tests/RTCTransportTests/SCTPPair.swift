@@ -110,6 +110,16 @@ extension SCTPPair {
             try await Task.sleep(for: .milliseconds(10) - (NetworkExecutor.now() - start))
         }
     }
+
+    /// As `runInRealTime`, but the real clock keeps step only while nothing moves, which is when timers decide.
+    func runPatiently(milliseconds: Int, until isDone: () -> Bool) async throws {
+        for _ in 0..<(milliseconds / 10) {
+            let before = packetSizes.count
+            run(milliseconds: 10)
+            if isDone() { return }
+            if packetSizes.count == before { try await Task.sleep(for: .milliseconds(10)) }
+        }
+    }
 }
 
 /// The packet with its CRC32C (RFC 9260 appendix A) in place.
