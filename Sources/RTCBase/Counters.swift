@@ -22,6 +22,9 @@ package enum DropReason: Int, CaseIterable, Sendable {
     case decodeError
     case oversizeFrame
     case replacedByNewer
+    // ICE
+    case malformedCandidate
+    case unusableCandidate
     // Audio
     case audioLate
     case audioOverflow

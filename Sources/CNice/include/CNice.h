@@ -43,4 +43,110 @@ void rnice_timer_set(rnice_timer *timer, int64_t microseconds);
 /// Any thread.
 void rnice_timer_free(rnice_timer *timer);
 
+// MARK: ICE agent
+
+/// A libnice agent with one stream of one component. The creator owns it and ends it with `rnice_agent_close`.
+///
+/// libnice emits its signals on the thread that made it do something, sometimes inside the call: every callback below may
+/// run inside any function below.
+typedef struct rnice_agent rnice_agent;
+
+/// Component states; the numbers are libnice's.
+enum {
+    RNICE_STATE_DISCONNECTED = 0,
+    RNICE_STATE_GATHERING = 1,
+    RNICE_STATE_CONNECTING = 2,
+    RNICE_STATE_CONNECTED = 3,
+    RNICE_STATE_READY = 4,
+    RNICE_STATE_FAILED = 5,
+};
+
+/// Candidate types; the numbers are libnice's.
+enum { RNICE_HOST = 0, RNICE_SERVER_REFLEXIVE = 1, RNICE_PEER_REFLEXIVE = 2, RNICE_RELAYED = 3 };
+
+typedef struct {
+    int controlling;
+    /// Nominate with every check instead of after the first valid pair.
+    int aggressive_nomination;
+    int force_relay;
+    /// RFC 7675 by libnice: fails 10 s after the last answer. Otherwise checks go on every 4-6 s and fail after 50 s.
+    int consent_freshness;
+    unsigned pacing_ms;
+    unsigned initial_timeout_ms;
+    unsigned max_retransmissions;
+    /// 0 and 0: any port.
+    unsigned min_port, max_port;
+} rnice_agent_options;
+
+typedef struct {
+    /// A local candidate, `candidate:...` without `a=`; the text lives for the call.
+    void (*candidate)(void *user, const char *line);
+    void (*gathering_done)(void *user);
+    void (*state)(void *user, int state);
+    /// A datagram that is not STUN; the bytes may be changed and live for the call.
+    void (*datagram)(void *user, uint8_t *bytes, size_t count);
+    /// While errors are watched: the kernel reports that a datagram sent to this address and port met an error.
+    void (*send_error)(void *user, int error, const char *address, uint16_t port);
+    /// The last call of all: the agent has let go of its sockets and of `user`.
+    void (*closed)(void *user);
+} rnice_agent_callbacks;
+
+typedef struct {
+    int local_type, remote_type;
+    char local_address[64], remote_address[64];
+    uint16_t local_port, remote_port;
+    /// Address of the relay when the local candidate is relayed, or an empty string.
+    char relay_address[64];
+    uint16_t relay_port;
+} rnice_pair;
+
+/// `user` must stay valid until `closed`. Strings given to the functions below are copied. Returns NULL on failure.
+rnice_agent *rnice_agent_new(
+    rnice_context *context, const rnice_agent_options *options, const rnice_agent_callbacks *callbacks, void *user);
+
+/// Detaches all callbacks but `closed` at once, gives allocations back to relays, then closes sockets, frees the agent and
+/// calls `closed`, from a later iteration of the context. The pointer is not valid after this call.
+void rnice_agent_close(rnice_agent *agent);
+
+/// Numeric address of an interface to gather on. Once one is given no other interface is used. Returns 0 if malformed.
+int rnice_agent_add_local_address(rnice_agent *agent, const char *address);
+
+/// Address or name; a name is resolved by GLib in a thread of its own. Before gathering.
+void rnice_agent_set_stun_server(rnice_agent *agent, const char *host, unsigned port);
+
+/// Address or name. At most eight. Returns 0 when refused.
+int rnice_agent_add_relay(
+    rnice_agent *agent, const char *host, unsigned port, const char *username, const char *password, int is_tcp);
+
+/// Returns 0 when no address could be bound.
+int rnice_agent_gather(rnice_agent *agent);
+
+/// Copies at most `capacity - 1` bytes each and a zero. Returns 0 on failure.
+int rnice_agent_local_credentials(rnice_agent *agent, char *fragment, char *password, size_t capacity);
+
+int rnice_agent_set_remote_credentials(rnice_agent *agent, const char *fragment, const char *password);
+
+/// One `candidate:...` line. libnice checks little: validate first. Returns 0 when libnice refuses it.
+int rnice_agent_add_remote_candidate(rnice_agent *agent, const char *line);
+
+void rnice_agent_remote_gathering_done(rnice_agent *agent);
+
+/// Returns the bytes sent, 0 when the socket is full, a negative number without a usable pair or on an error.
+int rnice_agent_send(rnice_agent *agent, const uint8_t *bytes, size_t count);
+
+/// Returns 0 when no pair is selected.
+int rnice_agent_selected_pair(rnice_agent *agent, rnice_pair *pair);
+
+/// Sets SO_RCVBUF of every socket; returns the smallest size the kernel reports, 0 without a socket.
+int rnice_agent_set_receive_buffer(rnice_agent *agent, int bytes);
+
+/// Reports errors (ICMP) of the selected pair's UDP socket through `send_error` until switched off. The error queue is
+/// always emptied before libnice reads the socket: libnice closes a socket whose read fails with such an error.
+/// Returns 1 when watching. Linux; elsewhere 0. Relayed pairs: 0.
+int rnice_agent_watch_errors(rnice_agent *agent, int on);
+
+/// Drops what libnice logs through GLib (a server's name that does not resolve goes to stderr otherwise). Process-wide for
+/// libnice's own log domain, once. Its debug log, which GLib prints only on demand, stays.
+void rnice_silence_library_log(void);
+
 #endif

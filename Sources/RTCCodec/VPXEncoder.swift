@@ -1,0 +1,149 @@
+// Encoding of video in real time: an I420 picture comes in, one compressed frame in pooled memory goes out, with no
+// look-ahead and at a constant bitrate (RFC 6386; the VP9 bitstream specification, profile 0, one layer). Choosing the
+// bitrate and answering key frame requests is the caller's business; layers and simulcast are left out.
+
+internal import CVPX
+package import RTCBase
+
+/// A VP8 or VP9 encoder. Used by one thread at a time.
+///
+/// The size of the pictures may change; the new size begins with a key frame.
+package final class VPXEncoder {
+    package struct Settings: Hashable, Sendable {
+        package var codec: VideoCodec
+        package var bitsPerSecond: Int
+        /// The rate that is expected; the real spacing comes from the pictures' timestamps.
+        package var framesPerSecond: Int
+        /// VP8 with more than one stalls on a busy machine.
+        package var threads: Int
+        /// libvpx's `cpu-used`: VP8 -16...16, VP9 0...9. Nil takes what real time needs at the size.
+        package var speed: Int?
+        /// Frames from one key frame to the next at most; nil means the first frame and requested ones only.
+        package var keyFrameInterval: Int?
+        /// Lets the rate control skip pictures instead of going over the bitrate.
+        package var dropsFrames: Bool
+
+        package init(
+            codec: VideoCodec, bitsPerSecond: Int = 2_000_000, framesPerSecond: Int = 30, threads: Int = 1, speed: Int? = nil,
+            keyFrameInterval: Int? = nil, dropsFrames: Bool = false
+        ) {
+            self.codec = codec
+            self.bitsPerSecond = bitsPerSecond
+            self.framesPerSecond = framesPerSecond
+            self.threads = threads
+            self.speed = speed
+            self.keyFrameInterval = keyFrameInterval
+            self.dropsFrames = dropsFrames
+        }
+    }
+
+    package private(set) var settings: Settings
+    private var handle: OpaquePointer?
+    private var width = 0
+    private var height = 0
+    /// 90 kHz, strictly growing; starts again with each libvpx encoder.
+    private var presentationTime: Int64 = 0
+    private var lastRTPTimestamp: UInt32?
+
+    /// - Throws: `.invalidArgument` for settings out of range. libvpx is only set up by the first picture.
+    package init(settings: Settings) throws(CodecError) {
+        guard
+            Self.isAllowed(bitsPerSecond: settings.bitsPerSecond), (1...240).contains(settings.framesPerSecond),
+            (1...16).contains(settings.threads), (-16...16).contains(settings.speed ?? 0),
+            (0...100_000).contains(settings.keyFrameInterval ?? 0)
+        else {
+            throw CodecError(.invalidArgument, function: "VPXEncoder")
+        }
+        self.settings = settings
+    }
+
+    deinit { stop() }
+
+    /// Takes effect with the next picture.
+    package func setBitrate(_ bitsPerSecond: Int) throws(CodecError) {
+        guard Self.isAllowed(bitsPerSecond: bitsPerSecond) else {
+            throw CodecError(.invalidArgument, function: "VPXEncoder.setBitrate")
+        }
+        settings.bitsPerSecond = bitsPerSecond
+        guard let handle else { return }
+        let code = cvpx_encoder_set_bitrate(handle, Int32(bitsPerSecond / 1000))
+        guard code == 0 else { throw .vpx(code, "vpx_codec_enc_config_set") }
+    }
+
+    /// Encodes a picture and returns the frame with its timestamps and metadata, in memory from `pool`; nil when the rate
+    /// control skipped it.
+    ///
+    /// Spacing is taken from `rtpTimestamp`; pictures whose timestamp does not grow are one frame interval apart.
+    ///
+    /// - Throws: `.invalidArgument` for a size over the limits of `VPXFrameHeader` or planes that are not within their memory,
+    ///   `.tooLarge` for a side that the codec cannot write, or what libvpx reports.
+    package func encode(
+        _ picture: PlanarFrame, forceKeyFrame: Bool = false, pool: FrameBufferPool
+    ) throws(CodecError) -> EncodedFrame? {
+        guard PixelConverter.isSound(picture) else { throw CodecError(.invalidArgument, function: "VPXEncoder.encode") }
+        let handle = try started(width: picture.width, height: picture.height)
+        advanceTime(to: picture.rtpTimestamp)
+        var source = cvpx_picture(
+            y: picture.planeY, u: picture.planeU, v: picture.planeV, stride_y: Int32(picture.strideY),
+            stride_u: Int32(picture.strideU), stride_v: Int32(picture.strideV), width: Int32(picture.width),
+            height: Int32(picture.height), is_i420: 1)
+        let code = cvpx_encoder_encode(
+            handle, &source, presentationTime, UInt(frameInterval90kHz), forceKeyFrame ? 1 : 0)
+        guard code == 0 else { throw .vpx(code, "vpx_codec_encode") }
+        var packet = cvpx_packet()
+        guard cvpx_encoder_packet(handle, &packet) == 1, let bytes = packet.bytes else { return nil }
+        let memory = pool.take(capacity: packet.count)
+        guard memory.append(UnsafeRawBufferPointer(start: bytes, count: packet.count).bytes) else {
+            throw CodecError(.tooLarge, function: "vpx_codec_get_cx_data")
+        }
+        return EncodedFrame(
+            codec: settings.codec, bytes: memory, isKeyFrame: packet.is_key_frame == 1, rtpTimestamp: picture.rtpTimestamp,
+            ssrc: 0, metadata: picture.metadata, firstPacketTime: picture.firstPacketTime, completeTime: picture.completeTime)
+    }
+
+    private var frameInterval90kHz: Int64 { Int64(90_000 / settings.framesPerSecond) }
+
+    private func advanceTime(to rtpTimestamp: UInt32) {
+        defer { lastRTPTimestamp = rtpTimestamp }
+        guard let last = lastRTPTimestamp else { return }
+        let step = Int64(Int32(bitPattern: rtpTimestamp &- last))
+        presentationTime += step > 0 ? step : frameInterval90kHz
+    }
+
+    private func started(width newWidth: Int, height newHeight: Int) throws(CodecError) -> OpaquePointer {
+        if let handle, newWidth == width, newHeight == height { return handle }
+        guard VPXFrameHeader.isAllowed(width: newWidth, height: newHeight), max(newWidth, newHeight) < VPXFrameHeader.maxSide else {
+            throw CodecError(.tooLarge, function: "VPXEncoder.encode")
+        }
+        stop()
+        var raw = cvpx_encoder_settings(
+            codec: Int32(settings.codec == .vp9 ? CVPX_CODEC_VP9 : CVPX_CODEC_VP8), width: Int32(newWidth),
+            height: Int32(newHeight), kilobits_per_second: Int32(settings.bitsPerSecond / 1000),
+            threads: Int32(settings.threads),
+            speed: Int32(settings.speed ?? Self.speed(settings.codec, pixels: newWidth * newHeight)),
+            key_frame_interval: Int32(settings.keyFrameInterval ?? 0), drop_frames: settings.dropsFrames ? 1 : 0)
+        var code: Int32 = 0
+        guard let new = cvpx_encoder_create(&raw, &code) else { throw .vpx(code, "vpx_codec_enc_init") }
+        handle = new
+        width = newWidth
+        height = newHeight
+        presentationTime = 0
+        lastRTPTimestamp = nil
+        return new
+    }
+
+    private func stop() {
+        cvpx_encoder_destroy(handle)
+        handle = nil
+    }
+
+    /// Measured: the slowest that leaves a core room at 30 frames per second.
+    private static func speed(_ codec: VideoCodec, pixels: Int) -> Int {
+        switch codec {
+        case .vp8: pixels > 1280 * 720 ? -12 : -6
+        case .vp9: 8
+        }
+    }
+
+    private static func isAllowed(bitsPerSecond: Int) -> Bool { (1_000...1_000_000_000).contains(bitsPerSecond) }
+}

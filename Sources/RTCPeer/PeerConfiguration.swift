@@ -1,0 +1,97 @@
+package import RTCBase
+
+/// Settings of one peer connection; plain values, fixed at the start.
+package struct PeerConfiguration: Sendable {
+    /// A STUN or TURN server, with the credentials that belong to it.
+    package struct Server: Sendable, Hashable {
+        package var url: String
+        package var username: String?
+        package var credential: String?
+        package init(url: String, username: String? = nil, credential: String? = nil) {
+            self.url = url
+            self.username = username
+            self.credential = credential
+        }
+    }
+
+    package var iceServers: [Server] = []
+    package var relayOnly = false
+    /// In order of preference; what is not listed is not offered.
+    package var videoCodecs: [VideoCodec] = [.vp9, .vp8]
+    package var offersFrameMetadata = true
+    /// What we are willing to reassemble from chunked messages; nil offers no chunking (wire protocol §5.8).
+    package var chunkingMaxMessageBytes: Int? = 67_108_864
+    /// Data channels to open, in this order, ordered and reliable.
+    package var channels: [String] = ["data", "control"]
+    /// Sent on a channel right behind its OPEN, before the peer can have sent anything (wire protocol §5.2).
+    package var firstMessages: [(channel: String, bytes: [UInt8])] = []
+    /// The largest message accepted from the peer on a channel without chunking.
+    package var maxIncomingMessageBytes = 16 << 20
+    /// No datagram of any kind for this long ends the connection. SCTP heartbeats and STUN checks make some traffic
+    /// about every second on an idle connection, so three seconds of outage pass below it.
+    package var silenceLimitMilliseconds = 4_500
+    package var portRange: ClosedRange<UInt16>?
+
+    package init() {}
+}
+
+/// Why a connection ended by itself.
+package struct PeerLoss: Sendable, Hashable {
+    package enum Cause: String, Sendable {
+        /// The far end said goodbye: close_notify, SCTP abort or shutdown, both channels closed.
+        case closedByPeer
+        /// The far end's host refuses our datagrams (ICMP).
+        case refused
+        /// Nothing was heard for the silence limit.
+        case silence
+        /// ICE, DTLS, SRTP or SCTP failed.
+        case transport
+    }
+    package var cause: Cause
+    package var message: String
+    package init(_ cause: Cause, _ message: String) {
+        self.cause = cause
+        self.message = message
+    }
+}
+
+/// What a peer connection reports, on the network thread, in order.
+package enum PeerEvent: Sendable {
+    /// A local candidate (`candidate:...`) found after the offer was made.
+    case localCandidate(String)
+    case gatheringDone
+    case iceConnected
+    case dtlsConnected
+    case channelOpened(String)
+    case channelClosed(String)
+    case message(channel: String, isText: Bool, bytes: [UInt8])
+    /// The first media packet of a remote track arrived.
+    case mediaStarted(track: String)
+    case lost(PeerLoss)
+    /// For logs: something was skipped or is unusual; never contains secrets.
+    case warning(String)
+}
+
+/// The offer as it leaves: text, and which section each track got.
+package struct LocalOffer: Sendable {
+    package struct Section: Sendable {
+        package var track: TrackDeclaration
+        package var mid: String
+        package init(track: TrackDeclaration, mid: String) {
+            self.track = track
+            self.mid = mid
+        }
+    }
+    package var sdp: String
+    package var sections: [Section]
+    /// No further candidate will follow.
+    package var gatheringComplete: Bool
+}
+
+/// What applying the answer yielded.
+package struct AppliedAnswer: Sendable {
+    /// Mids of the recvonly tracks the peer accepted.
+    package var receivedTracks: [(track: String, mid: String)]
+    /// Tracks that will carry nothing, with a sentence why.
+    package var rejectedTracks: [(track: String, reason: String)]
+}

@@ -1,0 +1,78 @@
+package import RTCBase
+internal import RTCEngine
+internal import RTCTransport
+
+/// One WebRTC connection, pinned to the network thread.
+///
+/// Calls from another thread hop there once; `PeerEvent`s are handed to the sink on the network thread, in order, and
+/// none after `close()`. Releasing the last reference closes without waiting.
+package actor PeerConnection {
+    /// Used on the network thread only: by the isolated methods here, and by `deinit` through the executor.
+    private nonisolated(unsafe) let core: PeerCore
+    private nonisolated let executor: NetworkExecutor
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// - Parameter remoteTracks: where received media goes, by track name.
+    /// - Parameter onEvent: called on the network thread.
+    package init(
+        configuration: PeerConfiguration, tracks: [TrackDeclaration], remoteTracks: [String: RemoteTrack],
+        onEvent: @escaping @Sendable (PeerEvent) -> Void
+    ) async throws(PeerError) {
+        executor = .shared
+        do {
+            core = try PeerCore(
+                configuration: configuration, tracks: tracks, remoteTracks: remoteTracks, executor: .shared)
+        } catch {
+            throw PeerError(.transport, error.message)
+        }
+        core.onEvent = onEvent
+    }
+
+    deinit {
+        // The executor keeps the order, and the sockets are closed on their own thread.
+        nonisolated(unsafe) let core = core
+        executor.execute { core.close {} }
+    }
+
+    /// Starts gathering and returns the offer; host candidates are inside it.
+    package func makeOffer() throws(PeerError) -> LocalOffer {
+        do throws(TransportError) {
+            return try core.makeOffer()
+        } catch {
+            throw PeerError(error.kind == .iceConfiguration ? .configuration : .transport, error.message)
+        }
+    }
+
+    /// Applies the peer's answer; from here the connection comes up by itself and reports events.
+    package func apply(answer: String) throws(PeerError) -> AppliedAnswer { try core.apply(answer: answer) }
+
+    /// Queues one message on a channel.
+    package func send(_ bytes: [UInt8], isText: Bool = false, channel: String) throws(PeerError) {
+        try core.send(bytes, isText: isText, channel: channel)
+    }
+
+    /// Bookkeeping of pause and resume: no key frame is asked for while a track is paused.
+    package func setReceiving(_ isReceiving: Bool, track: String) { core.setReceiving(isReceiving, track: track) }
+
+    package func isChannelOpen(_ label: String) -> Bool { core.openChannels.contains(label) }
+
+    package var statistics: PeerStatistics {
+        var drops = core.drops
+        if let engine = core.engine { drops.merge(engine.drops) }
+        let pair = core.ice?.selectedPair()
+        return PeerStatistics(
+            timestamp: NetworkExecutor.now(), roundTripNanoseconds: core.roundTripNanoseconds,
+            packetsReceived: core.packetsReceived, bytesReceived: core.bytesReceived, packetsSent: core.packetsSent,
+            bytesSent: core.bytesSent, inbound: core.inboundStatistics, drops: drops,
+            localCandidateType: pair?.localType.rawValue, remoteCandidateType: pair?.remoteType.rawValue, relayProtocol: pair?.relayProtocol?.rawValue,
+            isConnected: core.isIceConnected && !core.isLost, srtpProfile: core.srtpProfile.map { "\($0)" })
+    }
+
+    /// Says goodbye to the peer, releases everything and returns when the sockets are closed.
+    package func close() async {
+        await withCheckedContinuation { continuation in
+            core.close { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+internal import RTCBase
+internal import RTCEngine
+internal import RTCTransport
+internal import RTCWire
+
+// SCTP under the data channels, and the two framings of a message (wire protocol §5).
+extension PeerCore {
+    func startDataChannels(_ session: NegotiatedSession) {
+        channels = DataChannelMachine(
+            isDTLSClient: session.isDTLSClient, maxOutgoingMessageBytes: session.maxMessageBytes)
+        let association: SCTPAssociation
+        do throws(TransportError) {
+            association = try SCTPAssociation(
+                localPort: 5000, remotePort: UInt16(clamping: session.sctpPort),
+                maxIncomingMessageBytes: configuration.maxIncomingMessageBytes
+            ) { [weak self] packet in
+                guard let self, let dtls = self.dtls else { return false }
+                return dtls.send(packet)
+            }
+        } catch {
+            return lose(PeerLoss(.transport, error.message))
+        }
+        sctp = association
+        association.onBufferedBytes = { [weak self] _ in self?.pumpOutboxes() }
+        association.onUp = { [weak self] in
+            guard let self else { return }
+            self.channels?.associationUp(into: &self.channelOutputs)
+            self.drainChannels()
+            // Our OPENs are on their way and data may follow them at once (RFC 8832 §6): waiting for the ACKs would
+            // cost a round trip and tell nothing more.
+            for label in self.configuration.channels { self.markOpen(label) }
+        }
+        association.onMessage = { [weak self] stream, ppid, bytes in
+            guard let self else { return }
+            self.channels?.handleMessage(stream: stream, ppid: ppid, bytes: bytes.bytes, into: &self.channelOutputs)
+            self.drainChannels()
+        }
+        association.onStreamReset = { [weak self] streams in
+            guard let self else { return }
+            self.channels?.handleIncomingReset(streams: streams, into: &self.channelOutputs)
+            self.drainChannels()
+        }
+        association.onDown = { [weak self] error in
+            guard let self else { return }
+            self.channels?.associationClosed(into: &self.channelOutputs)
+            self.lose(PeerLoss(error.kind == .closedByPeer ? .closedByPeer : .transport, error.message))
+        }
+        for label in configuration.channels {
+            guard let id = channels?.openChannel(label: label, into: &channelOutputs) else { continue }
+            channelIDs[label] = id
+            channelLabels[id] = label
+            if session.chunkingPeerMaxBytes != nil {
+                assemblers[id] = ChunkAssembler(
+                    maxMessageBytes: configuration.chunkingMaxMessageBytes ?? configuration.maxIncomingMessageBytes)
+            }
+        }
+        // Right behind the OPENs: the runtime picks the codec of everything it sends from our first frame (§5.2).
+        for message in configuration.firstMessages {
+            try? send(message.bytes, isText: false, channel: message.channel)
+        }
+        association.connect()
+        drainChannels()
+    }
+
+    /// Queues one message. Throws when it is larger than the peer takes; nothing is sent then.
+    func send(_ bytes: [UInt8], isText: Bool, channel label: String) throws(PeerError) {
+        guard !isClosed, let session, channels != nil, let id = channelIDs[label] else {
+            throw PeerError(.invalidState, "the \(label) channel is not open")
+        }
+        let isChunked = session.chunkingPeerMaxBytes != nil
+        let limit =
+            session.chunkingPeerMaxBytes.map { min($0, configuration.chunkingMaxMessageBytes ?? $0) } ?? session.maxMessageBytes
+        guard bytes.count <= limit else { throw PeerError(.messageTooLarge, Self.tooLarge(bytes.count, limit)) }
+        guard outboxes[id, default: MessageOutbox(isChunked: isChunked)].append(bytes, isText: isText) else {
+            throw PeerError(
+                .backpressure, "messages are sent faster than the server takes them; wait for replies before sending more")
+        }
+        pumpOutboxes()
+    }
+
+    /// Moves frames from the outboxes into SCTP while that has room, a frame of each channel in turn, so that a large
+    /// message on one channel does not hold up the other.
+    func pumpOutboxes() {
+        guard !isClosed, !isPumping else { return }
+        isPumping = true
+        defer { isPumping = false }
+        var movedSomething = true
+        while movedSomething, let sctp, stalledSends.isEmpty, sctp.bufferedBytes < Self.sendAheadBytes {
+            movedSomething = false
+            for id in Array(outboxes.keys) {
+                guard let frame = outboxes[id]?.nextFrame() else { continue }
+                movedSomething = true
+                do throws(DataChannelError) {
+                    try channels?.send(id, bytes: frame.bytes, isText: frame.isText, into: &channelOutputs)
+                } catch {
+                    drops.count(.sendFailed)
+                    outboxes[id] = nil
+                }
+            }
+            flushSends()
+        }
+        drainChannels()
+    }
+
+    /// Hands SCTP what the channel machine wants sent, in order; what does not fit waits for `onBufferedBytes`.
+    private func flushSends() {
+        stalledSends.append(contentsOf: channelOutputs.sends)
+        channelOutputs.sends.removeAll(keepingCapacity: true)
+        var sent = 0
+        sending: for message in stalledSends {
+            guard let sctp else { break }
+            let result = message.bytes.withUnsafeBytes { bytes in
+                sctp.send(
+                    stream: message.stream, ppid: message.ppid, ordered: message.isOrdered,
+                    reliability: SCTPAssociation.Reliability(message.reliability), bytes: bytes)
+            }
+            switch result {
+            case .sent: sent += 1
+            case .wouldBlock: break sending
+            case .failed:
+                drops.count(.sendFailed)
+                sent += 1
+            }
+        }
+        stalledSends.removeFirst(sent)
+    }
+
+    private static func tooLarge(_ count: Int, _ limit: Int) -> String {
+        "the message has \(count) bytes, the server takes at most \(limit): send less, or upload the data and pass a file"
+    }
+
+    func drainChannels() {
+        // Delivering an event may send; outputs are swapped out so that a nested drain works on its own batch.
+        while channelOutputs.hasWork, !isClosed {
+            flushSends()
+            var batch = DataChannelMachine.Outputs()
+            swap(&batch, &channelOutputs)
+            drops.merge(batch.drops)
+            if !batch.resets.isEmpty { sctp?.resetStreams(batch.resets) }
+            for event in batch.events { handle(event) }
+        }
+        rearm()
+    }
+
+    private func handle(_ event: DataChannelEvent) {
+        switch event {
+        case .opened(let id, _):
+            guard let label = channelLabels[id] else { return }
+            markOpen(label)
+        case .message(let id, let isText, let bytes):
+            guard let label = channelLabels[id] else { return drops.count(.unknownChannel) }
+            receive(bytes, isText: isText, id: id, label: label)
+        case .closed(let id):
+            guard let label = channelLabels[id] else { return }
+            openChannels.remove(label)
+            onEvent?(.channelClosed(label))
+            if openChannels.isEmpty { lose(PeerLoss(.closedByPeer, "the server closed the data channels")) }
+        }
+    }
+
+    private func markOpen(_ label: String) {
+        guard !isClosed, openChannels.insert(label).inserted else { return }
+        onEvent?(.channelOpened(label))
+    }
+
+    private func receive(_ bytes: [UInt8], isText: Bool, id: ChannelID, label: String) {
+        guard assemblers[id] != nil else {
+            onEvent?(.message(channel: label, isText: isText, bytes: bytes))
+            return
+        }
+        do throws(WireError) {
+            if let message = try assemblers[id]?.receive(bytes.span.bytes, isText: isText) {
+                onEvent?(.message(channel: label, isText: message.isText, bytes: message.bytes))
+            }
+        } catch {
+            // §5.8: a framing error closes that channel, and a session without one of its channels is over (§12, 31).
+            drops.count(.malformedDataChannel)
+            channels?.close(id, into: &channelOutputs)
+            lose(PeerLoss(.transport, "the \(label) channel broke its message framing"))
+        }
+    }
+}
+
+extension PeerCore {
+    /// How much is handed to SCTP ahead of the peer's acknowledgements; the rest waits in the outboxes.
+    private static var sendAheadBytes: Int { 1 << 20 }
+}
+
+extension DataChannelMachine.Outputs {
+    var hasWork: Bool { !sends.isEmpty || !resets.isEmpty || !events.isEmpty }
+}
+
+extension SCTPAssociation.Reliability {
+    init(_ reliability: ChannelReliability) {
+        switch reliability {
+        case .reliable: self = .reliable
+        case .maxRetransmits(let count): self = .maxRetransmits(count)
+        case .maxLifetimeMilliseconds(let limit): self = .maxLifetimeMilliseconds(limit)
+        }
+    }
+}

@@ -1,0 +1,374 @@
+// What the network thread runs for one peer connection: ICE under DTLS under SRTP and SCTP, the receive engine, the data
+// channels, and the doorway to the decode threads. In: datagrams, timers and the calls of `PeerConnection`. Out: datagrams,
+// encoded frames to the workers, `PeerEvent`s. Everything here is plain synchronous code on the network thread; a packet
+// passes through it in one stack. Left out: HTTP and everything that knows what a session is.
+
+internal import RTCBase
+internal import RTCEngine
+internal import RTCTransport
+internal import RTCWire
+
+/// The state of one connection. Not `Sendable`: made, used and released on the network thread.
+final class PeerCore {
+    let configuration: PeerConfiguration
+    let tracks: [TrackDeclaration]
+    let remoteTracks: [String: RemoteTrack]
+    let executor: NetworkExecutor
+    /// Called on the network thread, in order; nothing is called after `close()`.
+    var onEvent: ((PeerEvent) -> Void)?
+
+    // Transports, bottom up. Each exists from the step that makes it until `close()`.
+    var ice: ICEAgent?
+    let identity: DTLSIdentity
+    var dtls: DTLSConnection?
+    var srtp: SRTPSession?
+    var srtpProfile: SRTPProfile?
+    var sctp: SCTPAssociation?
+
+    // Negotiation
+    var offerBuilder: OfferBuilder
+    let offerConfiguration: OfferConfiguration
+    var offer: SessionDescription?
+    var session: NegotiatedSession?
+
+    // Media
+    var engine: PeerEngine?
+    var outputs = EngineOutputs()
+    var receivers: [MediaReceiver?] = []
+    let framePool = FrameBufferPool(maxCached: 16)
+    /// RTP and RTCP that came before the keys did (DTLS-09); bounded.
+    var earlyPackets = BoundedQueue<[UInt8]>(capacity: 64)
+    /// DTLS that came before our side of ICE was connected; a flight is at most a few datagrams.
+    var earlyHandshake = BoundedQueue<[UInt8]>(capacity: 8)
+    /// Scratch for outgoing protected packets; room for the largest packet and its authentication tag.
+    let sendScratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 2048, alignment: 16)
+
+    // Data channels
+    var channels: DataChannelMachine?
+    var channelOutputs = DataChannelMachine.Outputs()
+    var channelIDs: [String: ChannelID] = [:]
+    var channelLabels: [ChannelID: String] = [:]
+    var openChannels: Set<String> = []
+    var assemblers: [ChannelID: ChunkAssembler] = [:]
+    var outboxes: [ChannelID: MessageOutbox] = [:]
+    /// What SCTP had no room for; bounded because nothing is taken from the outboxes while it holds anything.
+    var stalledSends: [SCTPSend] = []
+    var isPumping = false
+
+    // Time and liveness
+    var timer: NetworkTimer?
+    var armedDeadline: MonotonicTime?
+    var nextTick: MonotonicTime
+    var silentTicks = 0
+    var heardSinceTick = false
+    var isIceConnected = false
+    var isClosed = false
+    var isLost = false
+    var gatheringComplete = false
+    /// What the offer carried; other candidates become events.
+    var offeredCandidates: Set<String> = []
+
+    // Counters
+    var drops = DropCounters()
+    var packetsReceived = 0
+    var bytesReceived = 0
+    var packetsSent = 0
+    var bytesSent = 0
+    var roundTripNanoseconds: Int64?
+
+    init(
+        configuration: PeerConfiguration, tracks: [TrackDeclaration], remoteTracks: [String: RemoteTrack],
+        executor: NetworkExecutor
+    ) throws(TransportError) {
+        self.configuration = configuration
+        self.tracks = tracks
+        self.remoteTracks = remoteTracks
+        self.executor = executor
+        identity = try DTLSIdentity()
+        offerConfiguration = OfferConfiguration(
+            tracks: tracks, videoCodecs: configuration.videoCodecs,
+            offersFrameMetadata: configuration.offersFrameMetadata,
+            chunkingMaxMessageBytes: configuration.chunkingMaxMessageBytes,
+            streamID: "reactor-stream", cname: RandomToken.make(length: 16))
+        var generator = SystemRandomNumberGenerator()
+        offerBuilder = OfferBuilder(
+            configuration: offerConfiguration, sessionID: RandomToken.decimal(), using: &generator)
+        nextTick = executor.now.adding(milliseconds: Self.tickMilliseconds)
+    }
+
+    deinit { sendScratch.deallocate() }
+
+    // MARK: Offer and answer
+
+    /// Starts gathering and writes the offer with every candidate that is known at once (the host addresses); what
+    /// STUN and TURN servers find follows as events.
+    func makeOffer() throws(TransportError) -> LocalOffer {
+        var iceConfiguration = ICEAgent.Configuration()
+        iceConfiguration.isControlling = true
+        iceConfiguration.servers = configuration.iceServers.map {
+            ICEServer(url: $0.url, username: $0.username, credential: $0.credential)
+        }
+        iceConfiguration.relayOnly = configuration.relayOnly
+        iceConfiguration.portRange = configuration.portRange
+        let agent = try ICEAgent(configuration: iceConfiguration, executor: executor)
+        ice = agent
+        agent.onCandidate = { [weak self] candidate in self?.foundCandidate(candidate) }
+        agent.onGatheringDone = { [weak self] in self?.gatheringFinished() }
+        agent.onState = { [weak self] state in self?.iceStateChanged(state) }
+        agent.onDatagram = { [weak self] datagram in self?.received(datagram) }
+        for warning in agent.warnings { onEvent?(.warning(warning)) }
+        try agent.startGathering()
+        guard let fingerprint = identity.fingerprint() else { throw TransportError(.dtlsFailed, "the certificate has no fingerprint") }
+
+        // Host candidates are all there by now; they are told once more as events and left out then.
+        offeredCandidates = Set(agent.localCandidates)
+        gatheringComplete = agent.isGatheringDone
+        let local = LocalTransportParameters(
+            usernameFragment: agent.localUsernameFragment, password: agent.localPassword,
+            fingerprint: Fingerprint(algorithm: "sha-256", value: fingerprint), candidates: agent.localCandidates,
+            gatheringComplete: gatheringComplete)
+        let description = offerBuilder.offer(local)
+        offer = description
+        let timer = executor.makeTimer { [weak self] in self?.timerFired() }
+        self.timer = timer
+        rearm()
+        return LocalOffer(
+            sdp: description.write(),
+            sections: zip(tracks, description.sections).map { LocalOffer.Section(track: $0, mid: $1.mid ?? "") },
+            gatheringComplete: gatheringComplete)
+    }
+
+    /// Applies the peer's answer and starts connecting.
+    func apply(answer text: String) throws(PeerError) -> AppliedAnswer {
+        guard !isClosed, let offer, let ice else { throw PeerError(.invalidState, "the connection is closed") }
+        let negotiated: NegotiatedSession
+        do {
+            let answer = try SessionDescription(parsing: text)
+            negotiated = try AnswerApplier.apply(answer, to: offer, configuration: offerConfiguration)
+        } catch let error as SDPError {
+            throw PeerError(.malformedDescription, "the server's SDP answer cannot be read: \(error)")
+        } catch let error as NegotiationError {
+            throw PeerError(.negotiation, error.message)
+        } catch {
+            throw PeerError(.negotiation, "\(error)")
+        }
+        session = negotiated
+        let now = executor.now
+        startMedia(negotiated)
+        try startSecurity(negotiated, now: now)
+        ice.setRemote(usernameFragment: negotiated.usernameFragment, password: negotiated.password)
+        ice.addRemoteCandidates(negotiated.candidates)
+        if negotiated.endOfCandidates { ice.setRemoteGatheringDone() }
+        rearm()
+        return AppliedAnswer(
+            receivedTracks: negotiated.sections.filter { $0.accepted && $0.receives }.map { ($0.trackName, $0.mid) },
+            rejectedTracks: negotiated.rejectedTracks.map { ($0.trackName, $0.description) })
+    }
+
+    // MARK: ICE
+
+    private func foundCandidate(_ candidate: String) {
+        guard !isClosed, offeredCandidates.insert(candidate).inserted else { return }
+        onEvent?(.localCandidate(candidate))
+    }
+
+    private func gatheringFinished() {
+        guard !isClosed, !gatheringComplete else { return }
+        gatheringComplete = true
+        onEvent?(.gatheringDone)
+    }
+
+    private func iceStateChanged(_ state: ICEState) {
+        guard !isClosed else { return }
+        switch state {
+        case .connected, .ready:
+            guard !isIceConnected else { return }
+            isIceConnected = true
+            heardSinceTick = true
+            onEvent?(.iceConnected)
+            dtls?.start(now: executor.now)
+            while let datagram = earlyHandshake.popFirst() {
+                datagram.withUnsafeBytes { dtls?.receive($0, now: executor.now) }
+            }
+            rearm()
+        case .failed where ice?.failure?.kind == .iceRefused:
+            lose(PeerLoss(.refused, "the server's host refuses our packets: nobody listens there any more"))
+        case .failed:
+            lose(
+                PeerLoss(
+                    .transport,
+                    isIceConnected
+                        ? "the network path to the server stopped working"
+                        : "no network path to the server works: UDP between the two may be blocked; a TURN server would help"))
+        case .gathering, .checking, .disconnected:
+            break
+        }
+    }
+
+    // MARK: Datagrams in
+
+    /// One datagram from ICE, in a scratch buffer that is ours during this call.
+    private func received(_ datagram: UnsafeMutableRawBufferPointer) {
+        guard !isClosed else { return }
+        packetsReceived += 1
+        bytesReceived += datagram.count
+        heardSinceTick = true
+        let now = executor.now
+        switch PacketKind.classify(UnsafeRawBufferPointer(datagram).bytes) {
+        case .rtp:
+            receivedMedia(datagram, isRTCP: false, now: now)
+        case .rtcp:
+            receivedMedia(datagram, isRTCP: true, now: now)
+        case .dtls:
+            guard isIceConnected else {
+                // The peer's side of ICE may finish first; its ClientHello, dropped, would come again 50 ms later.
+                if !earlyHandshake.append([UInt8](datagram)) { drops.count(.beforeKeys) }
+                return
+            }
+            dtls?.receive(UnsafeRawBufferPointer(datagram), now: now)
+            rearm()
+        case .stun, .turnChannel, .unknown:
+            drops.count(.unknownDatagram)
+        }
+    }
+
+    func receivedMedia(_ datagram: UnsafeMutableRawBufferPointer, isRTCP: Bool, now: MonotonicTime) {
+        guard let srtp else {
+            // DTLS-09: the peer may finish its handshake first and send the key frame before we have keys.
+            if !earlyPackets.append([UInt8](datagram)) { drops.count(.beforeKeys) }
+            return
+        }
+        switch srtp.unprotect(datagram, isRTCP: isRTCP) {
+        case .success(let count):
+            let packet = UnsafeRawBufferPointer(rebasing: datagram[..<count]).bytes
+            if isRTCP {
+                engine?.handleRTCP(packet, now: now, into: &outputs)
+            } else {
+                engine?.handleRTP(packet, now: now, into: &outputs)
+                deliverAudio(from: packet)
+            }
+            drain(now: now)
+        case .failure(.replay):
+            drops.count(.srtpReplay)
+        case .failure(.authentication):
+            drops.count(.srtpAuthentication)
+        case .failure:
+            drops.count(.srtpOther)
+        }
+    }
+
+    // MARK: Time
+
+    /// Sends what the engine wants sent, hands frames on, and sets the timer anew. Every mutation of the engine ends here.
+    func drain(now: MonotonicTime) {
+        if !outputs.frames.isEmpty {
+            for output in outputs.frames { receivers[output.section]?.submit(output.frame) }
+        }
+        if !outputs.rtcpPackets.isEmpty {
+            for range in outputs.rtcpPackets { sendRTCP(range) }
+        }
+        for event in outputs.events { handle(event) }
+        outputs.removeAll()
+        rearm()
+    }
+
+    private func sendRTCP(_ range: Range<Int>) {
+        guard let srtp, let ice, range.count + 64 <= sendScratch.count else { return }
+        outputs.rtcpBytes.withUnsafeBytes { source in
+            sendScratch.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[range]))
+        }
+        guard let count = srtp.protect(sendScratch, count: range.count, isRTCP: true) else { return drops.count(.srtpOther) }
+        send(UnsafeRawBufferPointer(rebasing: sendScratch[..<count]), over: ice)
+    }
+
+    @discardableResult
+    func send(_ datagram: UnsafeRawBufferPointer, over ice: ICEAgent) -> Bool {
+        guard ice.send(datagram) else {
+            drops.count(.sendFailed)
+            return false
+        }
+        packetsSent += 1
+        bytesSent += datagram.count
+        return true
+    }
+
+    private func handle(_ event: EngineEvent) {
+        if case .firstPacket(let section, _) = event, let session, session.sections.indices.contains(section) {
+            onEvent?(.mediaStarted(track: session.sections[section].trackName))
+        }
+    }
+
+    /// The one timer: the earliest of what engine, DTLS, SCTP and the liveness tick want.
+    func rearm() {
+        guard !isClosed, let timer else { return }
+        var earliest = nextTick
+        if let deadline = engine?.nextDeadline() { earliest = min(earliest, deadline) }
+        if let deadline = dtls?.nextDeadline { earliest = min(earliest, deadline) }
+        if let deadline = SCTPStack.shared.nextDeadline { earliest = min(earliest, deadline) }
+        if armedDeadline != earliest {
+            armedDeadline = earliest
+            timer.set(deadline: earliest)
+        }
+    }
+
+    private func timerFired() {
+        guard !isClosed else { return }
+        armedDeadline = nil
+        let now = executor.now
+        if let deadline = dtls?.nextDeadline, deadline <= now { dtls?.handleTimeout(now: now) }
+        if let deadline = SCTPStack.shared.nextDeadline, deadline <= now { SCTPStack.shared.tick(now: now) }
+        if let deadline = engine?.nextDeadline(), deadline <= now {
+            engine?.handleTimeout(now: now, into: &outputs)
+            drain(now: now)
+        }
+        if nextTick <= now { tick(now: now) }
+        rearm()
+    }
+
+    /// Twice a second: liveness and round-trip time. Silence is counted in ticks, not read off the clock, so that a
+    /// suspended or stalled process does not take its own absence for the peer's.
+    private func tick(now: MonotonicTime) {
+        nextTick = now.adding(milliseconds: Self.tickMilliseconds)
+        silentTicks = heardSinceTick ? 0 : silentTicks + 1
+        heardSinceTick = false
+        if isIceConnected, silentTicks * Int(Self.tickMilliseconds) >= configuration.silenceLimitMilliseconds {
+            lose(PeerLoss(.silence, "nothing was heard from the server for \(Double(configuration.silenceLimitMilliseconds) / 1000) s"))
+            return
+        }
+        if let measured = sctp?.roundTripTimeNanoseconds {
+            roundTripNanoseconds = measured
+            engine?.updateRoundTripTime(nanoseconds: measured)
+        }
+    }
+
+    // MARK: End
+
+    /// The connection ended by itself: reported once, then closed.
+    func lose(_ loss: PeerLoss) {
+        guard !isClosed, !isLost else { return }
+        isLost = true
+        onEvent?(.lost(loss))
+    }
+
+    /// Says goodbye to the peer and lets go of everything; `completion` runs when ICE has released its sockets.
+    func close(completion: @escaping () -> Void) {
+        guard !isClosed else { return completion() }
+        isClosed = true
+        onEvent = nil
+        timer?.cancel()
+        timer = nil
+        sctp?.close()
+        dtls?.close()
+        for receiver in receivers { receiver?.stop() }
+        receivers = []
+        engine = nil
+        sctp = nil
+        dtls = nil
+        srtp = nil
+        guard let ice else { return completion() }
+        self.ice = nil
+        ice.close(completion: completion)
+    }
+
+    static let tickMilliseconds: Int64 = 500
+}

@@ -1,0 +1,180 @@
+package import RTCBase
+internal import Synchronization
+
+/// Where one remote track's media is handed to its consumers: a newest-frame slot per video consumer, a backlog per
+/// audio consumer. It outlives connections, so a consumer that registered before `connect()` or before a reconnect
+/// keeps receiving. Consumers and the decode thread meet only here.
+package final class RemoteTrack: Sendable {
+    package let name: String
+
+    private struct Consumers {
+        var nextID: UInt64 = 0
+        var video: [(id: UInt64, slot: NewestSlot<DecodedPicture>)] = []
+        var audio: [(id: UInt64, queue: BacklogQueue<PCMBlock>)] = []
+        var isFinished = false
+    }
+
+    private let consumers = Mutex(Consumers())
+    private let receivedCount = Atomic<UInt64>(0)
+    private let droppedCount = Atomic<UInt64>(0)
+    private let deliveredCount = Atomic<UInt64>(0)
+    private let firstFrameNanoseconds = Atomic<Int64>(0)
+
+    package init(name: String) { self.name = name }
+
+    // MARK: Consumers
+
+    /// A video consumer's place. Cancelled by `cancel()`, or with its last reference.
+    package final class VideoConsumer: Sendable {
+        package let slot = NewestSlot<DecodedPicture>()
+        private let track: RemoteTrack
+        private let id: UInt64
+
+        fileprivate init(track: RemoteTrack, id: UInt64) {
+            self.track = track
+            self.id = id
+        }
+
+        deinit { cancel() }
+
+        package func next(isolation: isolated (any Actor)? = #isolation) async -> DecodedPicture? {
+            let picture = await slot.next(isolation: isolation)
+            if picture != nil { track.deliveredCount.add(1, ordering: .relaxed) }
+            return picture
+        }
+
+        package func cancel() {
+            slot.finish()
+            track.removeVideo(id: id, replaced: slot.replacedCount)
+        }
+    }
+
+    /// An audio consumer's place.
+    package final class AudioConsumer: Sendable {
+        package let queue: BacklogQueue<PCMBlock>
+        private let track: RemoteTrack
+        private let id: UInt64
+
+        fileprivate init(track: RemoteTrack, id: UInt64, capacity: Int) {
+            self.track = track
+            self.id = id
+            queue = BacklogQueue(capacity: capacity)
+        }
+
+        deinit { cancel() }
+
+        package func next(isolation: isolated (any Actor)? = #isolation) async -> PCMBlock? {
+            let block = await queue.next(isolation: isolation)
+            if block != nil { track.deliveredCount.add(1, ordering: .relaxed) }
+            return block
+        }
+
+        package func cancel() {
+            queue.finish()
+            track.removeAudio(id: id, dropped: queue.droppedCount)
+        }
+    }
+
+    package func addVideoConsumer() -> VideoConsumer {
+        let id = consumers.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        let consumer = VideoConsumer(track: self, id: id)
+        let slot = consumer.slot
+        let isFinished = consumers.withLock { state in
+            if !state.isFinished { state.video.append((id, slot)) }
+            return state.isFinished
+        }
+        if isFinished { slot.finish() }
+        return consumer
+    }
+
+    /// `capacityBlocks` counts 10 ms blocks.
+    package func addAudioConsumer(capacityBlocks: Int) -> AudioConsumer {
+        let id = consumers.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        let consumer = AudioConsumer(track: self, id: id, capacity: capacityBlocks)
+        let queue = consumer.queue
+        let isFinished = consumers.withLock { state in
+            if !state.isFinished { state.audio.append((id, queue)) }
+            return state.isFinished
+        }
+        if isFinished { queue.finish() }
+        return consumer
+    }
+
+    private func removeVideo(id: UInt64, replaced: UInt64) {
+        let removed = consumers.withLock { state in
+            let before = state.video.count
+            state.video.removeAll { $0.id == id }
+            return state.video.count < before
+        }
+        if removed { droppedCount.add(replaced, ordering: .relaxed) }
+    }
+
+    private func removeAudio(id: UInt64, dropped: UInt64) {
+        let removed = consumers.withLock { state in
+            let before = state.audio.count
+            state.audio.removeAll { $0.id == id }
+            return state.audio.count < before
+        }
+        if removed { droppedCount.add(dropped, ordering: .relaxed) }
+    }
+
+    // MARK: Producers (decode and audio threads)
+
+    package func deliver(_ picture: DecodedPicture) {
+        receivedCount.add(1, ordering: .relaxed)
+        _ = firstFrameNanoseconds.compareExchange(
+            expected: 0, desired: picture.planes.decodedTime.nanoseconds, ordering: .relaxed)
+        let list = consumers.withLock { $0.video }
+        for consumer in list { consumer.slot.put(picture) }
+    }
+
+    package func deliver(_ block: PCMBlock) {
+        receivedCount.add(1, ordering: .relaxed)
+        let list = consumers.withLock { $0.audio }
+        for consumer in list { consumer.queue.put(block) }
+    }
+
+    /// Frames that were lost before they could be delivered (decoder queue full, decode errors).
+    package func countDropped(_ amount: UInt64 = 1) { droppedCount.add(amount, ordering: .relaxed) }
+
+    /// Ends every consumer's sequence: the owning client is gone.
+    package func finish() {
+        let (video, audio) = consumers.withLock { state in
+            state.isFinished = true
+            return (state.video, state.audio)
+        }
+        for consumer in video { consumer.slot.finish() }
+        for consumer in audio { consumer.queue.finish() }
+    }
+
+    // MARK: Readings
+
+    package struct Counts: Sendable {
+        package var received: UInt64
+        package var delivered: UInt64
+        package var dropped: UInt64
+    }
+
+    package var counts: Counts {
+        let pending = consumers.withLock { state in
+            state.video.reduce(0) { $0 + $1.slot.replacedCount } + state.audio.reduce(0) { $0 + $1.queue.droppedCount }
+        }
+        return Counts(
+            received: receivedCount.load(ordering: .relaxed), delivered: deliveredCount.load(ordering: .relaxed),
+            dropped: droppedCount.load(ordering: .relaxed) + pending)
+    }
+
+    /// When the first video frame of the present connection was decoded; nil before.
+    package var firstFrameTime: MonotonicTime? {
+        let value = firstFrameNanoseconds.load(ordering: .relaxed)
+        return value == 0 ? nil : MonotonicTime(nanoseconds: value)
+    }
+
+    package func resetFirstFrameTime() { firstFrameNanoseconds.store(0, ordering: .relaxed) }
+}

@@ -1,0 +1,51 @@
+internal import RTCTransport
+
+#if canImport(Glibc)
+    // Where the compiler finds pthread_attr_t's initializer on Linux.
+    private import CDispatch
+    private import Glibc
+#elseif canImport(Darwin)
+    private import Darwin
+#endif
+
+/// A named thread that runs one body and ends with it. Nothing joins it: a worker is told to stop and goes by itself.
+package enum WorkerThread {
+    /// False when the system refuses another thread.
+    package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        final class Box {
+            let name: String
+            let body: @Sendable () -> Void
+            init(name: String, body: @escaping @Sendable () -> Void) {
+                self.name = name
+                self.body = body
+            }
+        }
+        var attributes = pthread_attr_t()
+        guard pthread_attr_init(&attributes) == 0 else { return false }
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        // Codecs want more than the 512 KiB some systems give to secondary threads.
+        pthread_attr_setstacksize(&attributes, 2 << 20)
+        let box = Unmanaged.passRetained(Box(name: name, body: body))
+        #if canImport(Darwin)
+            var thread: pthread_t?
+            let status = pthread_create(&thread, &attributes, { raw in
+                let box = Unmanaged<Box>.fromOpaque(raw).takeRetainedValue()
+                ThreadName.set(box.name)
+                box.body()
+                return nil
+            }, box.toOpaque())
+        #else
+            var thread = pthread_t()
+            let status = pthread_create(&thread, &attributes, { raw in
+                guard let raw else { return nil }
+                let box = Unmanaged<Box>.fromOpaque(raw).takeRetainedValue()
+                ThreadName.set(box.name)
+                box.body()
+                return nil
+            }, box.toOpaque())
+        #endif
+        if status != 0 { box.release() }
+        return status == 0
+    }
+}

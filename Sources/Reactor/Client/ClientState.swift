@@ -1,0 +1,93 @@
+internal import RTCBase
+internal import RTCPeer
+internal import Synchronization
+
+/// Everything a synchronous reader of the client can see, behind one lock that is held for a few loads or stores.
+///
+/// The engine writes it on the network thread; the client and its tracks read it from anywhere. It is one lock and not
+/// several atomics because some rules span fields (T-13).
+final class ClientState: Sendable {
+    struct Snapshot {
+        var status: ReactorStatus = .disconnected
+        var sessionID: String?
+        var declarations: [TrackDeclaration] = []
+        var mids: [String: String] = [:]
+        var paused: Set<String> = []
+        var isClosed = false
+        var isReleased = false
+        var lastError: ReactorError?
+        var timing = ConnectTiming()
+    }
+
+    private struct Registry {
+        var tracks: [String: Track] = [:]
+    }
+
+    private struct EngineReference: Sendable { weak var engine: SessionEngine? }
+
+    private let snapshot = Mutex(Snapshot())
+    private let registry = Mutex(Registry())
+    private let engineReference = Mutex(EngineReference())
+    let hub: EventHub
+
+    init(hub: EventHub) { self.hub = hub }
+
+    // MARK: Readers
+
+    func read<R>(_ body: (Snapshot) -> R) -> R { snapshot.withLock { body($0) } }
+
+    var isClosed: Bool { snapshot.withLock { $0.isClosed } }
+    /// The client exists and was not closed.
+    var isAlive: Bool { snapshot.withLock { !$0.isClosed && !$0.isReleased } }
+
+    func declaration(of name: String) -> TrackDeclaration? {
+        snapshot.withLock { state in state.isClosed ? nil : state.declarations.first { $0.name == name } }
+    }
+
+    func mid(of name: String) -> String? { snapshot.withLock { $0.isClosed ? nil : $0.mids[name] } }
+    func isPaused(_ name: String) -> Bool { snapshot.withLock { !$0.isClosed && $0.paused.contains(name) } }
+
+    /// How long the latest connect took, with the first picture of any video track.
+    var timings: ConnectionTimings {
+        let timing = snapshot.withLock { $0.timing }
+        let first = declaredTracks.compactMap { $0.remote.firstFrameTime }.min()
+        return timing.timings(firstFrame: first)
+    }
+
+    // MARK: Writers
+
+    func write(_ body: (inout Snapshot) -> Void) { snapshot.withLock { body(&$0) } }
+
+    // MARK: Engine
+
+    /// The engine is owned by the client; tracks reach it through here and do not keep it.
+    var engine: SessionEngine? { engineReference.withLock { $0.engine } }
+    func attach(_ engine: SessionEngine) { engineReference.withLock { $0.engine = engine } }
+
+    // MARK: Tracks
+
+    /// The one object for a name, made on first use.
+    func track(named name: String) -> Track {
+        registry.withLock { registry in
+            if let track = registry.tracks[name] { return track }
+            let track = Track(name: name, state: self)
+            registry.tracks[name] = track
+            return track
+        }
+    }
+
+    /// The declared tracks, in declaration order.
+    var declaredTracks: [Track] {
+        let names = snapshot.withLock { $0.isClosed ? [] : $0.declarations.map(\.name) }
+        return names.map { track(named: $0) }
+    }
+
+    /// Ends every frame sequence and lets go of the tracks; the client is closed or gone.
+    func finishTracks() {
+        let tracks = registry.withLock { registry in
+            defer { registry.tracks.removeAll() }
+            return Array(registry.tracks.values)
+        }
+        for track in tracks { track.remote.finish() }
+    }
+}

@@ -1,0 +1,105 @@
+internal import Dispatch
+internal import RTCBase
+internal import Synchronization
+
+/// Delivers control events: to the handlers on the event queue, and to the streams.
+///
+/// Events are posted from the network thread, so handlers and streams see one order. Handlers are always posted to the
+/// queue, never called inline, and a handler whose subscription was cancelled, or whose client was closed, is not
+/// started any more.
+final class EventHub: Sendable {
+    private struct Handlers {
+        var nextID: UInt64 = 0
+        var status: [Registered<ReactorStatus>] = []
+        var message: [Registered<JSONValue>] = []
+        var runtimeMessage: [Registered<JSONValue>] = []
+        var error: [Registered<ReactorError>] = []
+    }
+
+    private struct Registered<Value: Sendable>: Sendable {
+        let id: UInt64
+        let state: Subscription.State
+        let handler: @Sendable (Value) -> Void
+    }
+
+    private let handlers = Mutex(Handlers())
+    private let isClosed = Atomic(false)
+    let queue: DispatchQueue
+
+    let statusUpdates = Broadcaster<ReactorStatus>()
+    let messages = Broadcaster<JSONValue>()
+    let runtimeMessages = Broadcaster<JSONValue>()
+    let errors = Broadcaster<ReactorError>()
+
+    init(queue: DispatchQueue?) {
+        self.queue = queue ?? DispatchQueue(label: "reactor.events")
+    }
+
+    // MARK: Registration
+
+    func onStatus(_ handler: @escaping @Sendable (ReactorStatus) -> Void) -> Subscription { add(\.status, handler) }
+    func onMessage(_ handler: @escaping @Sendable (JSONValue) -> Void) -> Subscription { add(\.message, handler) }
+    func onRuntimeMessage(_ handler: @escaping @Sendable (JSONValue) -> Void) -> Subscription { add(\.runtimeMessage, handler) }
+    func onError(_ handler: @escaping @Sendable (ReactorError) -> Void) -> Subscription { add(\.error, handler) }
+
+    private func add<Value>(
+        _ list: any WritableKeyPath<Handlers, [Registered<Value>]> & Sendable, _ handler: @escaping @Sendable (Value) -> Void
+    ) -> Subscription {
+        let state = Subscription.State()
+        let id = handlers.withLock { table in
+            table.nextID += 1
+            table[keyPath: list].append(Registered(id: table.nextID, state: state, handler: handler))
+            return table.nextID
+        }
+        return Subscription(state: state) { [weak self] in
+            self?.handlers.withLock { $0[keyPath: list].removeAll { $0.id == id } }
+        }
+    }
+
+    // MARK: Posting (network thread)
+
+    func post(status: ReactorStatus) {
+        statusUpdates.send(status)
+        post(status, to: \.status)
+    }
+
+    func post(message: JSONValue) {
+        messages.send(message)
+        post(message, to: \.message)
+    }
+
+    func post(runtimeMessage: JSONValue) {
+        runtimeMessages.send(runtimeMessage)
+        post(runtimeMessage, to: \.runtimeMessage)
+    }
+
+    func post(error: ReactorError) {
+        errors.send(error)
+        post(error, to: \.error)
+    }
+
+    private func post<Value>(_ value: Value, to list: any KeyPath<Handlers, [Registered<Value>]> & Sendable) {
+        let current = handlers.withLock { $0[keyPath: list] }
+        guard !current.isEmpty else { return }
+        queue.async { [self] in
+            for registered in current where !registered.state.isCancelled && !isClosed.load(ordering: .acquiring) {
+                registered.handler(value)
+            }
+        }
+    }
+
+    /// No handler starts from now on, and every stream ends.
+    func close() {
+        isClosed.store(true, ordering: .releasing)
+        let old = handlers.withLock { table in
+            defer { table = Handlers(nextID: table.nextID) }
+            return table
+        }
+        // Handlers may own the last reference to anything: they are released outside the lock.
+        withExtendedLifetime(old) {}
+        statusUpdates.finish()
+        messages.finish()
+        runtimeMessages.finish()
+        errors.finish()
+    }
+}

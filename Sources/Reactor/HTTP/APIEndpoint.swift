@@ -1,0 +1,41 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Where requests go: the base URL, checked once, and which of the two protocols is spoken there.
+package struct APIEndpoint: Sendable, Hashable {
+    /// Without a trailing slash.
+    package let baseURL: String
+    /// The local-development protocol; accepts self-signed certificates.
+    package let isLocal: Bool
+
+    /// - Throws: ``ReactorError`` with code `BAD_REQUEST` for anything but an absolute http or https URL without user,
+    ///   query and fragment.
+    package init(apiURL: String, local: Bool) throws(ReactorError) {
+        var base = Self.trimmed(apiURL)
+        if local, base == Self.trimmed(Reactor.defaultAPIURL) { base = Self.trimmed(Reactor.localAPIURL) }
+        guard base.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let url = URL(string: base), let scheme = url.scheme?.lowercased(),
+            scheme == "http" || scheme == "https", let host = url.host(), !host.isEmpty
+        else { throw ReactorError(.badRequest, "apiURL is not an absolute http or https URL") }
+        // A URL ends up in messages and captures, so it is no place for a password.
+        guard url.user() == nil, url.password() == nil else {
+            throw ReactorError(.badRequest, "apiURL must not contain a user name or password")
+        }
+        guard url.query() == nil, url.fragment() == nil else {
+            throw ReactorError(.badRequest, "apiURL must not contain a query or fragment")
+        }
+        baseURL = base
+        isLocal = local
+    }
+
+    /// The URL of a path that starts with a slash.
+    package func url(_ path: String) -> String { baseURL + path }
+
+    private static func trimmed(_ url: String) -> String {
+        var text = url[...]
+        while text.hasSuffix("/") { text.removeLast() }
+        return String(text)
+    }
+}

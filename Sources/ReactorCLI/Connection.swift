@@ -1,0 +1,64 @@
+internal import Foundation
+internal import Reactor
+
+/// Which server and model a command talks to: options first, then the environment.
+struct Connection {
+    let model: String
+    let url: String
+    let isLocal: Bool
+    let jwt: String?
+    let apiKey: String?
+    let sessionID: String?
+    let isVerbose: Bool
+
+    init(_ arguments: inout Arguments) throws {
+        let environment = ProcessInfo.processInfo.environment
+        func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+        jwt = try arguments.takeOption("--jwt") ?? variable("REACTOR_JWT")
+        apiKey = variable("REACTOR_API_KEY")
+        sessionID = try arguments.takeOption("--session")
+        isVerbose = arguments.takeFlag("--verbose")
+        let wantsLocal = arguments.takeFlag("--local")
+        let wantsHosted = arguments.takeFlag("--hosted")
+        if wantsLocal && wantsHosted { throw UsageError("--local and --hosted exclude each other") }
+        let givenURL = try arguments.takeOption("--url") ?? variable("REACTOR_API_URL")
+        let variableLocal = ["1", "true", "yes", "on"].contains(variable("REACTOR_LOCAL")?.lowercased() ?? "")
+        // A runtime on this machine speaks the local protocol; nobody should have to say so twice.
+        isLocal = !wantsHosted && (wantsLocal || variableLocal || givenURL.map(Self.isLoopback) ?? false)
+        url = givenURL ?? (isLocal ? Reactor.localAPIURL : Reactor.defaultAPIURL)
+        if let name = try arguments.takeOption("--model") ?? variable("REACTOR_MODEL") {
+            model = name
+        } else if isLocal {
+            model = "local"
+        } else {
+            throw UsageError("say which model: --model owner/name, or REACTOR_MODEL")
+        }
+        if !isLocal, jwt == nil, apiKey == nil {
+            throw UsageError("the hosted API needs REACTOR_API_KEY or REACTOR_JWT; a local runtime needs --local")
+        }
+    }
+
+    func makeClient() async throws -> Reactor {
+        var configuration = ReactorConfiguration()
+        configuration.apiURL = url
+        configuration.local = isLocal
+        if isVerbose {
+            var logger = ReactorLogger.standardError
+            logger.minimumLevel = .debug
+            configuration.logger = logger
+        }
+        if let jwt { return try Reactor(model: model, tokenProvider: StaticToken(jwt), configuration: configuration) }
+        if let apiKey, !isLocal {
+            let scope: TokenOptions = sessionID.map { TokenOptions(sessions: [$0]) } ?? TokenOptions(models: [model])
+            let token = try await Reactor.fetchJWT(apiKey: apiKey, apiURL: url, options: scope)
+            return try Reactor(model: model, tokenProvider: StaticToken(token), configuration: configuration)
+        }
+        return try Reactor(model: model, configuration: configuration)
+    }
+
+    private static func isLoopback(_ url: String) -> Bool {
+        guard let host = URLComponents(string: url)?.host?.lowercased() else { return false }
+        return host == "localhost" || host.hasPrefix("127.") || host == "::1" || host == "[::1]"
+    }
+}

@@ -1,0 +1,46 @@
+/// Entry points for fuzzing: ordinary functions over bytes, compiled in every build so that they cannot rot.
+/// Each must return for any input, in time and memory bounded by the input's size.
+package enum CoreFuzz {
+    /// Protobuf frames of both channels and both directions. What reads must write, and read back as the same value.
+    ///
+    /// - Returns: whether every round trip held.
+    package static func protobuf(_ bytes: [UInt8]) -> Bool {
+        roundTrips(DataClientMessage.self, bytes) && roundTrips(DataServerMessage.self, bytes)
+            && roundTrips(ControlClientMessage.self, bytes) && roundTrips(ControlServerMessage.self, bytes)
+    }
+
+    /// Frames as they come from a channel: v1, v0 and the guess between them.
+    package static func serverFrame(_ bytes: [UInt8]) {
+        for channel in MessageChannel.allCases {
+            for isText in [false, true] { _ = try? ServerFrameDecoder.decode(channel: channel, isText: isText, bytes: bytes) }
+        }
+    }
+
+    /// JSON text. What reads must write, and read back as the same value.
+    package static func json(_ bytes: [UInt8]) -> Bool {
+        guard let value = try? JSONText.parse(bytes) else { return true }
+        guard let text = try? JSONText.write(value), let again = try? JSONText.parse(text) else { return false }
+        return again == value
+    }
+
+    /// Answer bodies of the HTTP API.
+    package static func httpBody(_ bytes: [UInt8]) {
+        _ = try? SessionDescriptor(parsing: bytes).terminalError
+        _ = try? IceServersResponse(parsing: bytes)
+        _ = try? ConnectionResponse(parsing: bytes)
+        _ = try? SDPAnswerResponse(parsing: bytes)
+        _ = try? TokenResponse(parsing: bytes)
+        _ = try? CreateUploadResponse(parsing: bytes)
+        _ = ErrorBody.saysClosing(bytes)
+        _ = RetryAfter.milliseconds(String(decoding: bytes, as: UTF8.self))
+        _ = CoreError.http(status: 500, context: .createSession, body: bytes)
+    }
+
+    private static func roundTrips<Payload>(_ type: Envelope<Payload>.Type, _ bytes: [UInt8]) -> Bool {
+        guard var message = try? Envelope<Payload>(parsing: bytes) else { return true }
+        message.unknownPayloadField = nil
+        // A NaN marker is not equal to itself; compare what was written instead.
+        guard let written = try? message.encode(), let again = try? Envelope<Payload>(parsing: written) else { return false }
+        return (try? again.encode()) == written
+    }
+}
