@@ -7,7 +7,8 @@ internal import RTCWire
 extension PeerCore {
     func startDataChannels(_ session: NegotiatedSession) {
         channels = DataChannelMachine(
-            isDTLSClient: session.isDTLSClient, maxOutgoingMessageBytes: session.maxMessageBytes)
+            isDTLSClient: session.isDTLSClient,
+            maxOutgoingMessageBytes: min(session.maxMessageBytes, SCTPAssociation.maxMessageBytes))
         let association: SCTPAssociation
         do throws(TransportError) {
             association = try SCTPAssociation(
@@ -37,7 +38,9 @@ extension PeerCore {
         }
         association.onStreamReset = { [weak self] streams in
             guard let self else { return }
-            self.channels?.handleIncomingReset(streams: streams, into: &self.channelOutputs)
+            // An empty list means all streams (RFC 6525 §4.1).
+            let affected = streams.isEmpty ? self.channelIDs.values.map(\.stream) : streams
+            self.channels?.handleIncomingReset(streams: affected, into: &self.channelOutputs)
             self.drainChannels()
         }
         association.onDown = { [weak self] error in
@@ -69,7 +72,8 @@ extension PeerCore {
         }
         let isChunked = session.chunkingPeerMaxBytes != nil
         let limit =
-            session.chunkingPeerMaxBytes.map { min($0, configuration.chunkingMaxMessageBytes ?? $0) } ?? session.maxMessageBytes
+            session.chunkingPeerMaxBytes.map { min($0, configuration.chunkingMaxMessageBytes ?? $0) }
+            ?? min(session.maxMessageBytes, SCTPAssociation.maxMessageBytes)
         guard bytes.count <= limit else { throw PeerError(.messageTooLarge, Self.tooLarge(bytes.count, limit)) }
         guard outboxes[id, default: MessageOutbox(isChunked: isChunked)].append(bytes, isText: isText) else {
             throw PeerError(
