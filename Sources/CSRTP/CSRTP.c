@@ -1,5 +1,6 @@
 #include "CSRTP.h"
 
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <srtp2/srtp.h>
 #include <stdlib.h>
@@ -109,14 +110,11 @@ size_t csrtp_trailer_count(const csrtp_context *context, int is_rtcp) {
     return is_rtcp ? context->rtcp_trailer : context->rtp_trailer;
 }
 
-void csrtp_forget(csrtp_context *context, uint32_t ssrc) { srtp_remove_stream(context->session, ssrc); }
-
-int csrtp_rollover(csrtp_context *context, uint32_t ssrc, uint32_t *rollover) {
-    return srtp_get_stream_roc(context->session, ssrc, rollover) == srtp_err_status_ok;
-}
+// Of all the functions with an SSRC this one alone wants it in network order (libsrtp 2.5).
+void csrtp_forget(csrtp_context *context, uint32_t ssrc) { srtp_remove_stream(context->session, htonl(ssrc)); }
 
 int csrtp_restart(csrtp_context *context, uint32_t ssrc, uint32_t rollover) {
-    srtp_remove_stream(context->session, ssrc);
+    csrtp_forget(context, ssrc);
     srtp_policy_t policy = context->policy;
     policy.ssrc.type = ssrc_specific;
     policy.ssrc.value = ssrc;

@@ -119,7 +119,7 @@ package enum PixelConverter {
     }
 
     /// True when the size is allowed and every row of every plane lies within the frame's memory.
-    private static func isSound(_ frame: PlanarFrame) -> Bool {
+    static func isSound(_ frame: PlanarFrame) -> Bool {
         guard VPXFrameHeader.isAllowed(width: frame.width, height: frame.height) else { return false }
         let rows = frame.chromaHeight
         let width = frame.chromaWidth

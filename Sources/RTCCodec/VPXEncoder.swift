@@ -75,10 +75,12 @@ package final class VPXEncoder {
     ///
     /// Spacing is taken from `rtpTimestamp`; pictures whose timestamp does not grow are one frame interval apart.
     ///
-    /// - Throws: `.tooLarge` for a size over the limits of `VPXFrameHeader`, or what libvpx reports.
+    /// - Throws: `.invalidArgument` for a size over the limits of `VPXFrameHeader` or planes that are not within their memory,
+    ///   `.tooLarge` for a side that the codec cannot write, or what libvpx reports.
     package func encode(
         _ picture: PlanarFrame, forceKeyFrame: Bool = false, pool: FrameBufferPool
     ) throws(CodecError) -> EncodedFrame? {
+        guard PixelConverter.isSound(picture) else { throw CodecError(.invalidArgument, function: "VPXEncoder.encode") }
         let handle = try started(width: picture.width, height: picture.height)
         advanceTime(to: picture.rtpTimestamp)
         var source = cvpx_picture(

@@ -1,9 +1,20 @@
 package import RTCBase
-package import RTCTransport
 
 /// Settings of one peer connection; plain values, fixed at the start.
 package struct PeerConfiguration: Sendable {
-    package var iceServers: [ICEServer] = []
+    /// A STUN or TURN server, with the credentials that belong to it.
+    package struct Server: Sendable, Hashable {
+        package var url: String
+        package var username: String?
+        package var credential: String?
+        package init(url: String, username: String? = nil, credential: String? = nil) {
+            self.url = url
+            self.username = username
+            self.credential = credential
+        }
+    }
+
+    package var iceServers: [Server] = []
     package var relayOnly = false
     /// In order of preference; what is not listed is not offered.
     package var videoCodecs: [VideoCodec] = [.vp9, .vp8]

@@ -1,4 +1,5 @@
 package import RTCBase
+internal import RTCEngine
 internal import RTCTransport
 
 /// One WebRTC connection, pinned to the network thread.
@@ -25,10 +26,8 @@ package actor PeerConnection {
         } catch {
             throw PeerError(.transport, error.message)
         }
-        await setEventSink(onEvent)
+        core.onEvent = onEvent
     }
-
-    private func setEventSink(_ sink: @escaping @Sendable (PeerEvent) -> Void) { core.onEvent = sink }
 
     deinit {
         // The executor keeps the order, and the sockets are closed on their own thread.
@@ -66,8 +65,8 @@ package actor PeerConnection {
             timestamp: NetworkExecutor.now(), roundTripNanoseconds: core.roundTripNanoseconds,
             packetsReceived: core.packetsReceived, bytesReceived: core.bytesReceived, packetsSent: core.packetsSent,
             bytesSent: core.bytesSent, inbound: core.inboundStatistics, drops: drops,
-            localCandidateType: pair?.local, remoteCandidateType: pair?.remote, relayProtocol: pair?.relayProtocol,
-            isConnected: core.isIceConnected && !core.isLost, srtpProfile: core.srtp.map { "\($0.profile)" })
+            localCandidateType: pair?.localType.rawValue, remoteCandidateType: pair?.remoteType.rawValue, relayProtocol: pair?.relayProtocol?.rawValue,
+            isConnected: core.isIceConnected && !core.isLost, srtpProfile: core.srtpProfile.map { "\($0)" })
     }
 
     /// Says goodbye to the peer, releases everything and returns when the sockets are closed.

@@ -1,5 +1,6 @@
 internal import RTCBase
 internal import RTCEngine
+internal import RTCTransport
 internal import RTCWire
 
 // Streams in, and the doorway to the decode threads.
@@ -52,17 +53,17 @@ extension PeerCore {
 
     var inboundStatistics: [PeerStatistics.Inbound] {
         guard let session, let engine else { return [] }
-        return session.sections.enumerated().compactMap { index, section in
+        return session.sections.enumerated().compactMap { index, section -> PeerStatistics.Inbound? in
             guard section.receives, section.accepted else { return nil }
-            let stream = engine.statistics(section: index)
+            guard let stream = engine.statistics(section: index) else { return nil }
             var result = PeerStatistics.Inbound(
-                track: section.trackName, kind: section.kind, ssrc: stream.ssrc,
+                track: section.trackName, kind: section.kind, ssrc: stream.ssrc ?? 0,
                 codec: section.kind == .audio ? "opus" : stream.codec?.rawValue,
-                packetsReceived: stream.packetsReceived, packetsLost: stream.packetsLost,
-                bytesReceived: stream.bytesReceived, retransmittedPackets: stream.retransmittedReceived,
-                jitterSeconds: stream.jitterSeconds, nackCount: stream.nacksSent, pliCount: stream.plisSent,
-                firCount: stream.firsSent, framesAssembled: stream.framesAssembled, framesDecoded: 0,
-                framesDropped: stream.framesDropped, keyFrames: stream.keyFrames, decodeErrors: 0,
+                packetsReceived: Int(stream.packetsReceived), packetsLost: Int(stream.packetsLost),
+                bytesReceived: Int(stream.bytesReceived), retransmittedPackets: Int(stream.retransmittedReceived),
+                jitterSeconds: stream.jitterSeconds, nackCount: Int(stream.nacksSent), pliCount: Int(stream.plisSent),
+                firCount: Int(stream.firsSent), framesAssembled: Int(stream.framesAssembled), framesDecoded: 0,
+                framesDropped: Int(stream.framesDropped), keyFrames: Int(stream.keyFrames), decodeErrors: 0,
                 totalDecodeSeconds: 0, totalAssembleSeconds: 0, width: 0, height: 0)
             if case .video(let worker) = receivers[index] {
                 let counts = worker.counts

@@ -38,8 +38,9 @@ extension PeerCore {
         } catch {
             return lose(PeerLoss(.transport, error.message))
         }
+        srtpProfile = keys.profile
         onEvent?(.dtlsConnected)
-        if session.usesDataChannels { startDataChannels(session) }
+        startDataChannels(session)
         replayEarlyPackets()
         rearm()
     }

@@ -22,6 +22,7 @@ final class PeerCore {
     let identity: DTLSIdentity
     var dtls: DTLSConnection?
     var srtp: SRTPSession?
+    var srtpProfile: SRTPProfile?
     var sctp: SCTPAssociation?
 
     // Negotiation
@@ -37,6 +38,8 @@ final class PeerCore {
     let framePool = FrameBufferPool(maxCached: 16)
     /// RTP and RTCP that came before the keys did (DTLS-09); bounded.
     var earlyPackets = BoundedQueue<[UInt8]>(capacity: 64)
+    /// DTLS that came before our side of ICE was connected; a flight is at most a few datagrams.
+    var earlyHandshake = BoundedQueue<[UInt8]>(capacity: 8)
     /// Scratch for outgoing protected packets; room for the largest packet and its authentication tag.
     let sendScratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 2048, alignment: 16)
 
@@ -47,6 +50,10 @@ final class PeerCore {
     var channelLabels: [ChannelID: String] = [:]
     var openChannels: Set<String> = []
     var assemblers: [ChannelID: ChunkAssembler] = [:]
+    var outboxes: [ChannelID: MessageOutbox] = [:]
+    /// What SCTP had no room for; bounded because nothing is taken from the outboxes while it holds anything.
+    var stalledSends: [SCTPSend] = []
+    var isPumping = false
 
     // Time and liveness
     var timer: NetworkTimer?
@@ -83,7 +90,9 @@ final class PeerCore {
             offersFrameMetadata: configuration.offersFrameMetadata,
             chunkingMaxMessageBytes: configuration.chunkingMaxMessageBytes,
             streamID: "reactor-stream", cname: RandomToken.make(length: 16))
-        offerBuilder = OfferBuilder(configuration: offerConfiguration, sessionID: RandomToken.decimal())
+        var generator = SystemRandomNumberGenerator()
+        offerBuilder = OfferBuilder(
+            configuration: offerConfiguration, sessionID: RandomToken.decimal(), using: &generator)
         nextTick = executor.now.adding(milliseconds: Self.tickMilliseconds)
     }
 
@@ -96,7 +105,9 @@ final class PeerCore {
     func makeOffer() throws(TransportError) -> LocalOffer {
         var iceConfiguration = ICEAgent.Configuration()
         iceConfiguration.isControlling = true
-        iceConfiguration.servers = configuration.iceServers
+        iceConfiguration.servers = configuration.iceServers.map {
+            ICEServer(url: $0.url, username: $0.username, credential: $0.credential)
+        }
         iceConfiguration.relayOnly = configuration.relayOnly
         iceConfiguration.portRange = configuration.portRange
         let agent = try ICEAgent(configuration: iceConfiguration, executor: executor)
@@ -151,7 +162,7 @@ final class PeerCore {
         rearm()
         return AppliedAnswer(
             receivedTracks: negotiated.sections.filter { $0.accepted && $0.receives }.map { ($0.trackName, $0.mid) },
-            rejectedTracks: negotiated.rejectedTracks.map { ($0.trackName, $0.message) })
+            rejectedTracks: negotiated.rejectedTracks.map { ($0.trackName, $0.description) })
     }
 
     // MARK: ICE
@@ -176,6 +187,9 @@ final class PeerCore {
             heardSinceTick = true
             onEvent?(.iceConnected)
             dtls?.start(now: executor.now)
+            while let datagram = earlyHandshake.popFirst() {
+                datagram.withUnsafeBytes { dtls?.receive($0, now: executor.now) }
+            }
             rearm()
         case .failed where ice?.failure?.kind == .iceRefused:
             lose(PeerLoss(.refused, "the server's host refuses our packets: nobody listens there any more"))
@@ -206,6 +220,11 @@ final class PeerCore {
         case .rtcp:
             receivedMedia(datagram, isRTCP: true, now: now)
         case .dtls:
+            guard isIceConnected else {
+                // The peer's side of ICE may finish first; its ClientHello, dropped, would come again 50 ms later.
+                if !earlyHandshake.append([UInt8](datagram)) { drops.count(.beforeKeys) }
+                return
+            }
             dtls?.receive(UnsafeRawBufferPointer(datagram), now: now)
             rearm()
         case .stun, .turnChannel, .unknown:
@@ -255,7 +274,7 @@ final class PeerCore {
 
     private func sendRTCP(_ range: Range<Int>) {
         guard let srtp, let ice, range.count + 64 <= sendScratch.count else { return }
-        outputs.rtcp.withUnsafeBytes { source in
+        outputs.rtcpBytes.withUnsafeBytes { source in
             sendScratch.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[range]))
         }
         guard let count = srtp.protect(sendScratch, count: range.count, isRTCP: true) else { return drops.count(.srtpOther) }

@@ -1,7 +1,11 @@
+internal import RTCTransport
+
 #if canImport(Glibc)
-    internal import Glibc
+    // Where the compiler finds pthread_attr_t's initializer on Linux.
+    private import CDispatch
+    private import Glibc
 #elseif canImport(Darwin)
-    internal import Darwin
+    private import Darwin
 #endif
 
 /// A named thread that runs one body and ends with it. Nothing joins it: a worker is told to stop and goes by itself.
@@ -27,7 +31,7 @@ package enum WorkerThread {
             var thread: pthread_t?
             let status = pthread_create(&thread, &attributes, { raw in
                 let box = Unmanaged<Box>.fromOpaque(raw).takeRetainedValue()
-                pthread_setname_np(box.name)
+                ThreadName.set(box.name)
                 box.body()
                 return nil
             }, box.toOpaque())
@@ -36,8 +40,7 @@ package enum WorkerThread {
             let status = pthread_create(&thread, &attributes, { raw in
                 guard let raw else { return nil }
                 let box = Unmanaged<Box>.fromOpaque(raw).takeRetainedValue()
-                // The kernel keeps 15 characters.
-                pthread_setname_np(pthread_self(), String(box.name.prefix(15)))
+                ThreadName.set(box.name)
                 box.body()
                 return nil
             }, box.toOpaque())

@@ -175,3 +175,8 @@ private func runNetworkThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMut
     start.executor.run()
     return nil
 }
+
+/// Names the calling thread for debuggers and `top`; the kernel keeps 15 characters.
+package enum ThreadName {
+    package static func set(_ name: String) { rnice_name_thread(String(name.prefix(15))) }
+}

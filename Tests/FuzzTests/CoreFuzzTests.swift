@@ -1,8 +1,8 @@
 import ReactorCore
 import Testing
 
-/// Random and mutated bytes through the entries of `CoreFuzz`. A failure prints the seed of its input; call `input(seed:samples:)` with it to see it
-/// alone.
+/// Random and mutated bytes through the entries of `CoreFuzz`. A failure prints the seed of its input; `input(seed:samples:)` makes
+/// the same bytes again.
 @Suite struct CoreFuzzTests {
     /// Real frames and bodies as starting points: random bytes alone rarely get past the first field.
     private static let protobufSamples = [

@@ -62,5 +62,9 @@ struct VPXEncoderTests {
         #expect(kind { try VPXEncoder(settings: .init(codec: .vp8, threads: 99)) } == .invalidArgument)
         let encoder = try VPXEncoder(settings: .init(codec: .vp8))
         #expect(kind { try encoder.setBitrate(-1) } == .invalidArgument)
+        let pool = FrameBufferPool()
+        var broken = Pictures.moving(width: 64, height: 48, time: 0, pool: pool)
+        broken.height = 4000
+        #expect(kind { try encoder.encode(broken, pool: pool) } == .invalidArgument)
     }
 }

@@ -31,9 +31,6 @@ size_t csrtp_trailer_count(const csrtp_context *context, int is_rtcp);
 /// Forgets an SSRC: rollover counter, replay window and session keys.
 void csrtp_forget(csrtp_context *context, uint32_t ssrc);
 
-/// The rollover counter of an SSRC that has had a packet; returns 0 when there is none.
-int csrtp_rollover(csrtp_context *context, uint32_t ssrc, uint32_t *rollover);
-
 /// Replaces an SSRC's state by a fresh one whose next packet is read with this rollover counter. Returns 1 on success.
 int csrtp_restart(csrtp_context *context, uint32_t ssrc, uint32_t rollover);
 

@@ -82,11 +82,13 @@ package final class SCTPAssociation {
 
     /// - Parameters:
     ///   - mtu: the longest SCTP packet; the DTLS record around it has 37 bytes more.
+    ///   - streamCount: streams each way. RFC 8831 §6.2 asks for 65535, which costs the library 7 MB for each association; with
+    ///     1024 it is a tenth of one, and applications open a handful.
     ///   - maxIncomingMessageBytes: longer messages are dropped and counted.
     ///   - stallNanoseconds: how long data may be outstanding without any new acknowledgement.
     ///   - onSend: one packet, valid during the call; false when the path does not take it now, then it is offered again.
     package init(
-        stack: SCTPStack = .shared, localPort: UInt16 = 5000, remotePort: UInt16 = 5000, mtu: Int = 1160,
+        stack: SCTPStack = .shared, localPort: UInt16 = 5000, remotePort: UInt16 = 5000, mtu: Int = 1160, streamCount: UInt16 = 1024,
         maxIncomingMessageBytes: Int = 4 << 20, stallNanoseconds: Int64 = 15_000_000_000,
         onSend: @escaping (UnsafeRawBufferPointer) -> Bool
     ) throws(TransportError) {
@@ -102,7 +104,7 @@ package final class SCTPAssociation {
         options.send_buffer = UInt32(SCTPAssociation.bufferBytes)
         options.receive_buffer = UInt32(SCTPAssociation.bufferBytes)
         options.partial_delivery_point = 64 << 10
-        options.streams = SCTPAssociation.streamCount
+        options.streams = streamCount
         options.rto_initial_ms = SCTPAssociation.initialTimeoutMilliseconds
         options.rto_min_ms = 200
         options.rto_max_ms = 10_000
@@ -450,7 +452,6 @@ package final class SCTPAssociation {
     /// A window of packets at the path's limit: more than one call into the library makes.
     private static let packetLimit = 2048
     private static let leastPacketBytes = 16
-    private static let streamCount: UInt16 = 1024
     private static let initialTimeoutMilliseconds: UInt32 = 500
     private static let resetsAtOnce = 64
     private static let refusedResetLimit = 64

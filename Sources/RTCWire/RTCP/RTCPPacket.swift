@@ -119,7 +119,9 @@ struct RTCPHead {
     /// Fills in the length word; the content must be a multiple of four bytes by now.
     static func close(_ start: Int, hasPadding: Bool = false, in writer: inout ByteWriter) {
         assert((writer.count - start) % 4 == 0)
-        if hasPadding, start + 2 <= writer.count { writer.overwrite(UInt16(writer.bytes[start] | 0x20) << 8 | UInt16(writer.bytes[start + 1]), at: start) }
+        if hasPadding, start + 2 <= writer.count {
+            writer.overwrite(UInt16(writer.bytes[start] | 0x20) << 8 | UInt16(writer.bytes[start + 1]), at: start)
+        }
         writer.overwrite(UInt16(truncatingIfNeeded: (writer.count - start) / 4 - 1), at: start + 2)
     }
 }

@@ -1,3 +1,5 @@
+internal import RTCBase
+
 extension Reactor {
     /// Calls `handler` on each change of status, in order, on the event queue; not for the present status.
     ///

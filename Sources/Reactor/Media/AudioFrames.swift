@@ -1,3 +1,4 @@
+internal import RTCBase
 internal import RTCPeer
 
 /// The decoded audio of one track in blocks of 10 ms: 480 samples per channel at 48 kHz.

@@ -1,3 +1,4 @@
+internal import RTCBase
 internal import RTCPeer
 
 #if canImport(FoundationEssentials)

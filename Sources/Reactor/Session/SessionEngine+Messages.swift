@@ -1,0 +1,227 @@
+internal import RTCBase
+internal import RTCPeer
+internal import ReactorCore
+
+// Calls over the data channels and what comes from them (wire protocol §5).
+extension SessionEngine {
+    // MARK: Calls
+
+    func sendCommand(_ name: String, arguments: JSONValue?, uploads: [String: FileRef]) async throws -> CommandReply? {
+        let reply: Reply
+        do throws(CoreError) {
+            try machine.requireReady(for: .sendCommand, call: "sendCommand(\"\(name)\")")
+            let references = uploads.mapValues {
+                UploadReference(uploadID: $0.uploadID, name: $0.name, mimeType: $0.mimeType, size: Int64($0.size))
+            }
+            let command = try Command(type: name, data: arguments?.wireValue, uploads: references)
+            reply = try await call(.command(type: name), on: .data) { id throws(CoreError) in
+                try Self.encode(DataClientMessage(requestID: id, kind: .request, payload: .command(command)), operation: .sendCommand)
+            }
+        } catch {
+            throw error.isCancellation ? CancellationError() : ReactorError(error)
+        }
+        switch reply {
+        case .model(let message): return CommandReply(type: message.type, data: JSONValue(message.data))
+        case .failure(let error): throw ReactorError(error)
+        case .acknowledged, .schema, .clip: return nil
+        }
+    }
+
+    func requestSchema() async throws -> JSONValue {
+        let reply: Reply
+        do throws(CoreError) {
+            try machine.requireReady(for: .requestSchema, call: "requestSchema()")
+            reply = try await call(.schema, on: .control) { id throws(CoreError) in
+                try Self.encode(
+                    ControlClientMessage(requestID: id, kind: .request, payload: .requestSchema), operation: .requestSchema)
+            }
+        } catch {
+            throw error.isCancellation ? CancellationError() : ReactorError(error)
+        }
+        switch reply {
+        case .schema(let document): return JSONValue(document)
+        case .failure(let error): throw ReactorError(error)
+        case .acknowledged, .model, .clip: throw ReactorError(PendingCall.schema.unreadableReply)
+        }
+    }
+
+    func setPaused(_ isPaused: Bool, track name: String) async throws {
+        do throws(CoreError) {
+            let operation: CoreError.Operation = isPaused ? .pauseTrack : .resumeTrack
+            try machine.requireReady(for: operation, call: isPaused ? "pause()" : "resume()")
+            try machine.withTracks { table throws(CoreError) in
+                if isPaused { try table.pause(name) } else { try table.resume(name) }
+            }
+        } catch {
+            throw ReactorError(error)
+        }
+        publishSnapshot()
+        sendControl(isPaused ? .pauseTrack(name: name) : .resumeTrack(name: name))
+        if let generation = machine.readyGeneration, let peer = connections[generation]?.peer {
+            await peer.setReceiving(!isPaused, track: name)
+        }
+    }
+
+    /// Registers a call, sends its request and waits for the reply, its deadline, the loss of the connection or cancellation.
+    private func call(
+        _ call: PendingCall, on channel: MessageChannel, _ encode: (String) throws(CoreError) -> [UInt8]
+    ) async throws(CoreError) -> Reply {
+        if Task.isCancelled { throw .cancelled }
+        let limit = configuration.commandTimeout.map(Self.nanoseconds)
+        guard let generation = machine.readyGeneration, let connection = connections[generation], let peer = connection.peer else {
+            throw .channelNotOpen(state: "Closed", operation: call.operation)
+        }
+        let identifier = RequestIdentifier()
+        do {
+            return try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Reply, any Error>) in
+                    do throws(CoreError) {
+                        let now = NetworkThread.now().nanoseconds
+                        let id =
+                            switch channel {
+                            case .data:
+                                try dataCalls.register(call, waiter: continuation, nowNanoseconds: now, timeoutNanoseconds: limit)
+                            case .control:
+                                try controlCalls.register(call, waiter: continuation, nowNanoseconds: now, timeoutNanoseconds: limit)
+                            }
+                        identifier.set(id)
+                        do throws(CoreError) {
+                            try send(try encode(id), on: channel, over: peer, operation: call.operation)
+                        } catch {
+                            _ = take(id, on: channel)
+                            throw error
+                        }
+                        rearm()
+                    } catch {
+                        continuation.resume(throwing: error)
+                    }
+                }
+            } onCancel: {
+                NetworkThread.execute { [weak self] in
+                    self?.assumeIsolated { engine in
+                        guard let id = identifier.value, let entry = engine.take(id, on: channel) else { return }
+                        entry.waiter.resume(throwing: CancellationError())
+                        engine.rearm()
+                    }
+                }
+            }
+        } catch let error as CoreError {
+            if error.operation == .sendCommand, error.code == .invalidState { state.hub.post(error: ReactorError.event(error)) }
+            throw error
+        } catch {
+            throw .cancelled
+        }
+    }
+
+    private func take(_ id: String, on channel: MessageChannel) -> RequestCorrelator<CheckedContinuation<Reply, any Error>>.Entry? {
+        switch channel {
+        case .data: dataCalls.take(id)
+        case .control: controlCalls.take(id)
+        }
+    }
+
+    /// On the network thread already, so the hop into the connection is a plain call.
+    private func send(
+        _ bytes: [UInt8], on channel: MessageChannel, over peer: PeerConnection, operation: CoreError.Operation
+    ) throws(CoreError) {
+        let result: Result<Void, PeerError> = peer.assumeIsolated { peer in
+            do throws(PeerError) {
+                return .success(try peer.send(bytes, channel: channel.rawValue))
+            } catch {
+                return .failure(error)
+            }
+        }
+        if case .failure(let error) = result { throw CoreError(error, operation: operation) }
+    }
+
+    /// A notification on the control channel; without a connection there is nobody to tell.
+    func sendControl(_ payload: ControlClientPayload) {
+        guard let generation = machine.readyGeneration, let peer = connections[generation]?.peer,
+            let bytes = try? ControlClientMessage.notification(payload).encode()
+        else { return }
+        do throws(CoreError) {
+            try send(bytes, on: .control, over: peer, operation: .connect)
+        } catch {
+            log(.debug, "a notification was not sent", ["reason": error.message])
+        }
+    }
+
+    private static func encode<Payload>(_ message: Envelope<Payload>, operation: CoreError.Operation) throws(CoreError) -> [UInt8] {
+        do throws(WireFormatError) {
+            return try message.encode()
+        } catch {
+            throw CoreError(.decodeFailed, "the message cannot be sent: \(error)", operation: operation)
+        }
+    }
+
+    // MARK: Ready, lost, late
+
+    func becomeReady(resuming names: [String]) {
+        if configuration.autoResumeTracks {
+            for name in names { sendControl(.resumeTrack(name: name)) }
+        }
+        sendControl(.ping)
+        nextPing = NetworkThread.now().adding(milliseconds: Self.pingMilliseconds)
+    }
+
+    func failPending(_ code: ErrorCode, _ message: String) {
+        nextPing = nil
+        let entries = dataCalls.takeAll() + controlCalls.takeAll()
+        for entry in entries { entry.waiter.resume(throwing: entry.call.interrupted(code: code, message: message)) }
+    }
+
+    func failExpiredCalls(now: MonotonicTime) {
+        let entries =
+            dataCalls.takeExpired(nowNanoseconds: now.nanoseconds) + controlCalls.takeExpired(nowNanoseconds: now.nanoseconds)
+        let limit = configuration.commandTimeout.map(Self.nanoseconds)
+        for entry in entries { entry.waiter.resume(throwing: entry.call.timedOut(afterNanoseconds: limit)) }
+    }
+
+    // MARK: Messages in
+
+    func receive(_ bytes: [UInt8], isText: Bool, channel: MessageChannel, generation: Generation) {
+        let message: ServerMessage
+        do throws(WireFormatError) {
+            message = try ServerFrameDecoder.decode(channel: channel, isText: isText, bytes: bytes)
+        } catch {
+            // PB-05: dropped and counted; the session goes on.
+            drops.count(.malformedMessage)
+            if drops[.malformedMessage] == 1 {
+                log(.warning, "a message could not be read and was dropped", ["channel": channel.rawValue, "reason": "\(error)"])
+            }
+            return
+        }
+        let entry = message.requestID.isEmpty ? nil : take(message.requestID, on: channel)
+        let route = message.route(awaitedBy: entry?.call, apiURL: endpoint.baseURL)
+        if let entry, let reply = route.reply { entry.waiter.resume(returning: reply) }
+        for publication in route.publications {
+            switch publication {
+            case .model(let message):
+                state.hub.post(message: .object(["type": .string(message.type), "data": JSONValue(message.data)]))
+            case .runtime(let message):
+                if message.announcesEnd { perform(.endAnnounced(reason: message.type, generation)) }
+                state.hub.post(runtimeMessage: .object(["type": .string(message.type), "data": JSONValue(message.data)]))
+            case .error(let error):
+                state.hub.post(error: ReactorError.event(error))
+            }
+        }
+    }
+
+    private static func nanoseconds(_ duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? (seconds < 0 ? 0 : .max) : max(0, product &+ attoseconds / 1_000_000_000)
+    }
+}
+
+/// The request id of a call, known to its cancellation handler once it is registered; written and read on the network thread.
+private final class RequestIdentifier: @unchecked Sendable {  // protected by being used on the network thread only
+    private(set) var value: String?
+    func set(_ id: String) { value = id }
+}
+
+extension CoreError {
+    /// Stands for `CancellationError` where only this type can be thrown; never leaves the engine.
+    static var cancelled: CoreError { CoreError(.aborted, "cancelled") }
+    var isCancellation: Bool { self == .cancelled }
+}

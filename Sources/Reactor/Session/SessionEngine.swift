@@ -1,0 +1,244 @@
+// The engine behind a client: drives the session machine, runs its work, and moves messages between calls and channels.
+// In: calls of the façade, results of HTTP steps, events of the peer connection. Out: the snapshot for synchronous readers,
+// events, resumed callers. It runs on the network thread, so a message goes from the socket to the waiting call in one stack.
+// It never holds the client.
+
+internal import RTCBase
+internal import RTCPeer
+internal import ReactorCore
+
+/// One client's session logic; an actor on the network thread.
+actor SessionEngine {
+    nonisolated let model: String
+    nonisolated let endpoint: APIEndpoint
+    nonisolated let configuration: ReactorConfiguration
+    nonisolated let state: ClientState
+    nonisolated let tokens: TokenSource
+    private nonisolated let executor = NetworkThread.executor
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    var machine: SessionMachine
+    /// The attempts and connections that have not been let go of, by generation.
+    var connections: [Generation: Connection] = [:]
+    private var callers: [CallID: CheckedContinuation<Void, any Error>] = [:]
+    private var lastCall: UInt64 = 0
+
+    var dataCalls = RequestCorrelator<CheckedContinuation<Reply, any Error>>(channel: .data)
+    var controlCalls = RequestCorrelator<CheckedContinuation<Reply, any Error>>(channel: .control)
+    private var timer: PeerTimer?
+    var nextPing: MonotonicTime?
+    var drops = DropCounters()
+    var timing = ConnectTiming() {
+        didSet { state.write { $0.timing = timing } }
+    }
+    var lastStats: StatsMemory?
+
+    init(
+        model: String, endpoint: APIEndpoint, tokens: (any TokenProvider)?, configuration: ReactorConfiguration, state: ClientState
+    ) {
+        self.model = model
+        self.endpoint = endpoint
+        self.configuration = configuration
+        self.state = state
+        self.tokens = TokenSource(provider: tokens, model: model)
+        machine = SessionMachine(isLocal: endpoint.isLocal)
+    }
+
+    // MARK: Lifecycle calls
+
+    func connect(sessionID: String?, connectionID: UInt32?) async throws {
+        try await lifecycleCall { .connectCalled($0, sessionID: sessionID, connectionID: connectionID) }
+    }
+
+    func reconnect() async throws { try await lifecycleCall { .reconnectCalled($0) } }
+
+    /// Not cancelled with its caller's task, and harmless without a session.
+    func disconnect() async {
+        let call = makeCall()
+        _ = try? await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            callers[call] = continuation
+            perform(.disconnectCalled(call))
+        }
+    }
+
+    /// Any thread; returns at once.
+    nonisolated func postClose(isRelease: Bool) {
+        NetworkThread.execute { [self] in
+            assumeIsolated { engine in
+                if isRelease, let id = engine.machine.sessionID, !engine.machine.isClosed {
+                    engine.log(.warning, "client released without disconnect(): the session stays on the server", ["session": id])
+                }
+                engine.perform(.closeCalled)
+            }
+        }
+    }
+
+    private func lifecycleCall(_ event: (CallID) -> SessionMachine.Event) async throws {
+        try Task.checkCancellation()
+        let call = makeCall()
+        let event = event(call)
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                callers[call] = continuation
+                perform(event)
+            }
+        } onCancel: {
+            // Enqueued on the network thread, so it comes after the event above.
+            NetworkThread.execute { [weak self] in self?.assumeIsolated { $0.perform(.cancelled(call)) } }
+        }
+    }
+
+    private func makeCall() -> CallID {
+        lastCall += 1
+        return CallID(lastCall)
+    }
+
+    // MARK: The machine
+
+    /// The one doorway: what happened goes in, the snapshot is written, and the actions are carried out in order.
+    func perform(_ event: SessionMachine.Event) {
+        let actions = machine.handle(event)
+        publishSnapshot()
+        for action in actions { execute(action) }
+        rearm()
+    }
+
+    func publishSnapshot() {
+        let status = ReactorStatus(machine.status)
+        let declarations = machine.tracks.entries.map { TrackDeclaration($0.track) }
+        var mids: [String: String] = [:]
+        for entry in machine.tracks.entries { mids[entry.track.name] = entry.mid }
+        state.write { snapshot in
+            guard !snapshot.isClosed else { return }
+            snapshot.status = status
+            snapshot.sessionID = machine.sessionID
+            snapshot.declarations = declarations
+            snapshot.mids = mids
+            snapshot.paused = machine.tracks.pausedNames
+        }
+    }
+
+    private func execute(_ action: SessionMachine.Action) {
+        switch action {
+        case .emitStatus(let status):
+            log(.debug, "status changed", ["status": status.rawValue])
+            state.hub.post(status: ReactorStatus(status))
+            if status == .ready {
+                timing.ready(now: NetworkThread.now())
+                log(.debug, "connected", timing.metadata)
+            }
+        case .emitSessionID(let id):
+            log(.debug, "session id changed", ["session": id ?? "none"])
+        case .emitCapabilities, .emitTrackReceived:
+            break
+        case .emitError(let error):
+            log(.debug, "error event", ["code": error.code.rawValue, "message": error.message])
+            state.hub.post(error: ReactorError.event(error))
+        case .startAttempt(let attempt):
+            start(attempt)
+        case .cancelAttempt(let generation):
+            connections[generation]?.cancel()
+        case .closeTransport(let generation):
+            closeConnection(generation)
+        case .endSession(let id, let token):
+            endSession(id, token)
+        case .failPending(let code, let message):
+            failPending(code, message)
+        case .sendResumesAndPing(let names):
+            becomeReady(resuming: names)
+        case .resolve(let call, let outcome):
+            resolve(call, outcome)
+        case .finish:
+            // Timers belong to the network thread, and this is the last time the engine is surely on it.
+            timer = nil
+            for generation in Array(connections.keys) { closeConnection(generation) }
+            nextPing = nil
+        }
+    }
+
+    private func resolve(_ call: CallID, _ outcome: CallOutcome) {
+        guard let caller = callers.removeValue(forKey: call) else { return }
+        switch outcome {
+        case .success: caller.resume()
+        case .failure(let error): caller.resume(throwing: ReactorError(error))
+        case .cancelled: caller.resume(throwing: CancellationError())
+        }
+    }
+
+    private func endSession(_ id: String, _ token: EndToken) {
+        let client = CoordinatorClient(api: apiClient(.disconnect), clientInfo: .swift)
+        Task {
+            do {
+                try await client.terminate(id)
+            } catch {
+                log(.warning, "the session could not be ended on the server", ["session": id, "error": "\(error)"])
+            }
+            perform(.endFinished(token))
+        }
+    }
+
+    // MARK: Time
+
+    /// One timer: the next ping and the first deadline of a call.
+    func rearm() {
+        var earliest = nextPing
+        for deadline in [dataCalls.nextDeadline(), controlCalls.nextDeadline()].compactMap(\.self) {
+            earliest = min(earliest ?? MonotonicTime(nanoseconds: .max), MonotonicTime(nanoseconds: deadline))
+        }
+        guard earliest != nil || timer != nil else { return }
+        if timer == nil {
+            timer = PeerTimer { [weak self] in self?.assumeIsolated { $0.timerFired() } }
+        }
+        timer?.set(deadline: earliest)
+    }
+
+    private func timerFired() {
+        let now = NetworkThread.now()
+        failExpiredCalls(now: now)
+        if let due = nextPing, due <= now {
+            nextPing = now.adding(milliseconds: Self.pingMilliseconds)
+            sendControl(.ping)
+        }
+        rearm()
+    }
+
+    /// Wire protocol §5.7: half of the runtime's limit.
+    static let pingMilliseconds: Int64 = 10_000
+
+    // MARK: Helpers
+
+    func apiClient(_ operation: CoreError.Operation) -> APIClient {
+        let tokens = self.tokens
+        return APIClient(endpoint: endpoint, operation: operation) { sessionID in try await tokens.token(sessionID: sessionID) }
+    }
+
+    nonisolated func log(_ level: ReactorLogger.Level, _ message: @autoclosure () -> String, _ metadata: @autoclosure () -> [String: String] = [:]) {
+        configuration.logger?.log(level, "session", message(), metadata())
+    }
+
+}
+
+extension ClientInfo {
+    static var swift: ClientInfo { ClientInfo(sdkVersion: ReactorSDK.version, sdkType: "swift") }
+}
+
+extension ReactorStatus {
+    init(_ status: SessionStatus) {
+        self =
+            switch status {
+            case .disconnected: .disconnected
+            case .connecting: .connecting
+            case .waiting: .waiting
+            case .ready: .ready
+            }
+    }
+}
+
+extension TrackDeclaration {
+    init(_ track: DeclaredTrack) {
+        self.init(
+            name: track.name, kind: track.kind == .video ? .video : .audio,
+            direction: track.direction == .sendonly ? .sendonly : .recvonly)
+    }
+}

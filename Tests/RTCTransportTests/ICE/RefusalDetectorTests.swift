@@ -1,0 +1,91 @@
+import RTCBase
+import Testing
+
+@testable import RTCTransport
+
+@Suite("Refusal detector")
+struct RefusalDetectorTests {
+    private let start = MonotonicTime(milliseconds: 1_000)
+
+    /// The macro cannot call mutating functions.
+    private func expect(_ condition: Bool, _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(condition, comment, sourceLocation: sourceLocation)
+    }
+
+    private func probing() -> (RefusalDetector, MonotonicTime) {
+        var detector = RefusalDetector()
+        detector.start(now: start)
+        let now = detector.nextDeadline!
+        expect(detector.handleTimeout(now: now) == .probe)
+        return (detector, now)
+    }
+
+    @Test("while datagrams arrive nothing is probed")
+    func traffic() throws {
+        var detector = RefusalDetector()
+        detector.start(now: start)
+        for _ in 0..<100 {
+            detector.handleDatagram()
+            let deadline = try #require(detector.nextDeadline)
+            expect(detector.handleTimeout(now: deadline) == .none)
+            #expect(!detector.isProbing)
+        }
+    }
+
+    @Test("silence is probed within 250 ms, then less and less often, at least once a second, for ever")
+    func silence() throws {
+        var (detector, now) = probing()
+        #expect(now.milliseconds(since: start) <= 250)
+        for _ in 0..<100 {
+            let deadline = try #require(detector.nextDeadline)
+            #expect(deadline > now && deadline <= now.adding(milliseconds: 1000))
+            now = deadline
+            expect(detector.handleTimeout(now: now) == .probe)
+        }
+    }
+
+    @Test("one refusal is no verdict, it brings the next probe forward; the refusal of that probe is one")
+    func twoRefusals() throws {
+        var (detector, now) = probing()
+        expect(!detector.handleRefusal(now: now.adding(milliseconds: 1)))
+        let next = try #require(detector.nextDeadline)
+        #expect(next <= now.adding(milliseconds: 100))
+        expect(!detector.handleRefusal(now: now.adding(milliseconds: 2)), "the second datagram of one burst")
+        expect(detector.handleTimeout(now: next) == .probe)
+        expect(detector.handleRefusal(now: next.adding(milliseconds: 1)))
+    }
+
+    @Test("anything heard between two refusals starts over")
+    func heardBetween() throws {
+        var (detector, now) = probing()
+        expect(!detector.handleRefusal(now: now))
+        detector.handleDatagram()
+        now = try #require(detector.nextDeadline)
+        expect(detector.handleTimeout(now: now) == .none)
+        #expect(!detector.isProbing)
+        expect(!detector.handleRefusal(now: now), "a late one")
+        now = try #require(detector.nextDeadline)
+        expect(detector.handleTimeout(now: now) == .probe)
+        expect(!detector.handleRefusal(now: now))
+    }
+
+    @Test("stopped means no deadline and no verdict")
+    func stopped() {
+        var (detector, now) = probing()
+        detector.stop()
+        #expect(detector.nextDeadline == nil)
+        expect(detector.handleTimeout(now: now.adding(milliseconds: 10_000)) == .none)
+        expect(!detector.handleRefusal(now: now.adding(milliseconds: 10_000)))
+    }
+
+    @Test("the probe is a binding indication with a right fingerprint")
+    func indication() {
+        #expect(STUNIndication.crc32(Array("123456789".utf8)) == 0xCBF4_3926)
+        let bytes = STUNIndication.bytes(transaction: Array(1...12))
+        #expect(bytes.count == 28)
+        #expect(Array(bytes[0..<8]) == [0x00, 0x11, 0x00, 0x08, 0x21, 0x12, 0xA4, 0x42])
+        #expect(Array(bytes[8..<24]) == Array(1...12) + [0x80, 0x28, 0x00, 0x04])
+        let expected = STUNIndication.crc32(Array(bytes[0..<20])) ^ 0x5354_554E
+        #expect(bytes[24...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } == expected)
+    }
+}
