@@ -20,6 +20,7 @@ struct rnice_agent {
     rnice_agent_callbacks callbacks;
     void *user;
     rnice_error_watch *watch;
+    gboolean is_closing;
 };
 
 // MARK: Signals
@@ -47,7 +48,7 @@ static void on_state(NiceAgent *nice, guint stream, guint component, guint state
 static void on_datagram(NiceAgent *nice, guint stream, guint component, guint count, gchar *bytes, gpointer data) {
     (void)nice, (void)stream, (void)component;
     rnice_agent *agent = data;
-    agent->callbacks.datagram(agent->user, (uint8_t *)bytes, count);
+    if (!agent->is_closing) agent->callbacks.datagram(agent->user, (uint8_t *)bytes, count);
 }
 
 static void on_send_error(void *data, int error, const char *address, uint16_t port) {
@@ -93,6 +94,7 @@ rnice_agent *rnice_agent_new(
 static void on_closed(GObject *object, GAsyncResult *result, gpointer data) {
     (void)object, (void)result;
     rnice_agent *agent = data;
+    nice_agent_attach_recv(agent->nice, agent->stream, COMPONENT, agent->context, NULL, NULL);
     g_object_unref(agent->nice);
     agent->callbacks.closed(agent->user);
     g_free(agent);
@@ -101,7 +103,8 @@ static void on_closed(GObject *object, GAsyncResult *result, gpointer data) {
 void rnice_agent_close(rnice_agent *agent) {
     rnice_agent_watch_errors(agent, 0);
     g_signal_handlers_disconnect_by_data(agent->nice, agent);
-    nice_agent_attach_recv(agent->nice, agent->stream, COMPONENT, agent->context, NULL, NULL);
+    // Still attached, or libnice would not read the relays' answers.
+    agent->is_closing = TRUE;
     // Asynchronous: relay allocations are given back first, and libnice frees a stream only from its main context.
     nice_agent_close_async(agent->nice, on_closed, agent);
 }
@@ -226,6 +229,6 @@ static void drop_log(const gchar *domain, GLogLevelFlags level, const gchar *mes
 void rnice_silence_library_log(void) {
     static gsize done = 0;
     if (!g_once_init_enter(&done)) return;
-    g_log_set_handler("libnice", G_LOG_LEVEL_WARNING | G_LOG_LEVEL_MESSAGE | G_LOG_LEVEL_INFO | G_LOG_LEVEL_DEBUG, drop_log, NULL);
+    g_log_set_handler("libnice", G_LOG_LEVEL_WARNING | G_LOG_LEVEL_MESSAGE, drop_log, NULL);
     g_once_init_leave(&done, 1);
 }

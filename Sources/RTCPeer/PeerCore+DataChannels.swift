@@ -21,10 +21,14 @@ extension PeerCore {
             return lose(PeerLoss(.transport, error.message))
         }
         sctp = association
+        association.onBufferedBytes = { [weak self] _ in self?.pumpOutboxes() }
         association.onUp = { [weak self] in
             guard let self else { return }
             self.channels?.associationUp(into: &self.channelOutputs)
             self.drainChannels()
+            // Our OPENs are on their way and data may follow them at once (RFC 8832 §6): waiting for the ACKs would
+            // cost a round trip and tell nothing more.
+            for label in self.configuration.channels { self.markOpen(label) }
         }
         association.onMessage = { [weak self] stream, ppid, bytes in
             guard let self else { return }
@@ -63,51 +67,75 @@ extension PeerCore {
         guard !isClosed, let session, channels != nil, let id = channelIDs[label] else {
             throw PeerError(.invalidState, "the \(label) channel is not open")
         }
-        if let limit = session.chunkingPeerMaxBytes {
-            let limit = min(limit, configuration.chunkingMaxMessageBytes ?? limit)
-            guard bytes.count <= limit else { throw PeerError(.messageTooLarge, Self.tooLarge(bytes.count, limit)) }
-            for frame in ChunkSplitter.frames(of: bytes.span.bytes, isText: isText) {
-                try send(raw: frame, isText: false, id: id)
+        let isChunked = session.chunkingPeerMaxBytes != nil
+        let limit =
+            session.chunkingPeerMaxBytes.map { min($0, configuration.chunkingMaxMessageBytes ?? $0) } ?? session.maxMessageBytes
+        guard bytes.count <= limit else { throw PeerError(.messageTooLarge, Self.tooLarge(bytes.count, limit)) }
+        guard outboxes[id, default: MessageOutbox(isChunked: isChunked)].append(bytes, isText: isText) else {
+            throw PeerError(
+                .backpressure, "messages are sent faster than the server takes them; wait for replies before sending more")
+        }
+        pumpOutboxes()
+    }
+
+    /// Moves frames from the outboxes into SCTP while that has room, a frame of each channel in turn, so that a large
+    /// message on one channel does not hold up the other.
+    func pumpOutboxes() {
+        guard !isClosed, !isPumping else { return }
+        isPumping = true
+        defer { isPumping = false }
+        var movedSomething = true
+        while movedSomething, let sctp, stalledSends.isEmpty, sctp.bufferedBytes < Self.sendAheadBytes {
+            movedSomething = false
+            for id in Array(outboxes.keys) {
+                guard let frame = outboxes[id]?.nextFrame() else { continue }
+                movedSomething = true
+                do throws(DataChannelError) {
+                    try channels?.send(id, bytes: frame.bytes, isText: frame.isText, into: &channelOutputs)
+                } catch {
+                    drops.count(.sendFailed)
+                    outboxes[id] = nil
+                }
             }
-        } else {
-            guard bytes.count <= session.maxMessageBytes else {
-                throw PeerError(.messageTooLarge, Self.tooLarge(bytes.count, session.maxMessageBytes))
-            }
-            try send(raw: bytes, isText: isText, id: id)
+            flushSends()
         }
         drainChannels()
+    }
+
+    /// Hands SCTP what the channel machine wants sent, in order; what does not fit waits for `onBufferedBytes`.
+    private func flushSends() {
+        stalledSends.append(contentsOf: channelOutputs.sends)
+        channelOutputs.sends.removeAll(keepingCapacity: true)
+        var sent = 0
+        sending: for message in stalledSends {
+            guard let sctp else { break }
+            let result = message.bytes.withUnsafeBytes { bytes in
+                sctp.send(
+                    stream: message.stream, ppid: message.ppid, ordered: message.isOrdered,
+                    reliability: SCTPAssociation.Reliability(message.reliability), bytes: bytes)
+            }
+            switch result {
+            case .sent: sent += 1
+            case .wouldBlock: break sending
+            case .failed:
+                drops.count(.sendFailed)
+                sent += 1
+            }
+        }
+        stalledSends.removeFirst(sent)
     }
 
     private static func tooLarge(_ count: Int, _ limit: Int) -> String {
         "the message has \(count) bytes, the server takes at most \(limit): send less, or upload the data and pass a file"
     }
 
-    private func send(raw bytes: [UInt8], isText: Bool, id: ChannelID) throws(PeerError) {
-        do throws(DataChannelError) {
-            try channels?.send(id, bytes: bytes, isText: isText, into: &channelOutputs)
-        } catch {
-            throw PeerError(.invalidState, "the data channel does not take messages now: \(error)")
-        }
-    }
-
     func drainChannels() {
         // Delivering an event may send; outputs are swapped out so that a nested drain works on its own batch.
         while channelOutputs.hasWork, !isClosed {
+            flushSends()
             var batch = DataChannelMachine.Outputs()
             swap(&batch, &channelOutputs)
             drops.merge(batch.drops)
-            for message in batch.sends {
-                guard let sctp else { break }
-                let result = message.bytes.withUnsafeBytes { bytes in
-                    sctp.send(
-                        stream: message.stream, ppid: message.ppid, ordered: message.isOrdered,
-                        reliability: SCTPAssociation.Reliability(message.reliability), bytes: bytes)
-                }
-                guard result == .sent else {
-                    lose(PeerLoss(.transport, "the data channel's send queue is full: the server does not take messages any more"))
-                    return
-                }
-            }
             if !batch.resets.isEmpty { sctp?.resetStreams(batch.resets) }
             for event in batch.events { handle(event) }
         }
@@ -118,8 +146,7 @@ extension PeerCore {
         switch event {
         case .opened(let id, _):
             guard let label = channelLabels[id] else { return }
-            openChannels.insert(label)
-            onEvent?(.channelOpened(label))
+            markOpen(label)
         case .message(let id, let isText, let bytes):
             guard let label = channelLabels[id] else { return drops.count(.unknownChannel) }
             receive(bytes, isText: isText, id: id, label: label)
@@ -129,6 +156,11 @@ extension PeerCore {
             onEvent?(.channelClosed(label))
             if openChannels.isEmpty { lose(PeerLoss(.closedByPeer, "the server closed the data channels")) }
         }
+    }
+
+    private func markOpen(_ label: String) {
+        guard !isClosed, openChannels.insert(label).inserted else { return }
+        onEvent?(.channelOpened(label))
     }
 
     private func receive(_ bytes: [UInt8], isText: Bool, id: ChannelID, label: String) {
@@ -147,6 +179,11 @@ extension PeerCore {
             lose(PeerLoss(.transport, "the \(label) channel broke its message framing"))
         }
     }
+}
+
+extension PeerCore {
+    /// How much is handed to SCTP ahead of the peer's acknowledgements; the rest waits in the outboxes.
+    private static var sendAheadBytes: Int { 1 << 20 }
 }
 
 extension DataChannelMachine.Outputs {

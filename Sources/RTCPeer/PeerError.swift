@@ -6,6 +6,8 @@ package struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
         case negotiation
         case configuration
         case messageTooLarge
+        /// More waits to be sent than is sensible; the connection goes on.
+        case backpressure
         case transport
     }
     package var kind: Kind

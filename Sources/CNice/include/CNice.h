@@ -146,7 +146,7 @@ int rnice_agent_set_receive_buffer(rnice_agent *agent, int bytes);
 int rnice_agent_watch_errors(rnice_agent *agent, int on);
 
 /// Drops what libnice logs through GLib (a server's name that does not resolve goes to stderr otherwise). Process-wide for
-/// libnice's own log domain, once.
+/// libnice's own log domain, once. Its debug log, which GLib prints only on demand, stays.
 void rnice_silence_library_log(void);
 
 #endif

@@ -24,6 +24,8 @@ package struct DecodeChain: Sendable {
         if info.isKeyFrame { return true }
         guard !needsKeyFrame else { return false }
         if !afterLoss, info.temporalID < intactLayers { return true }
+        // Without the layer below, which came just before it, it is of no use.
+        guard !info.isUpperSpatialLayer else { return false }
         if let references = info.references { return delivered(references, before: info) }
         guard let index = info.baseLayerIndex, let last = lastBaseLayerIndex else { return false }
         return info.temporalID == 0 ? index == last &+ 1 : index == last && info.isLayerSync

@@ -2,8 +2,10 @@
 // numbers that arrived, time. Out: the numbers to put into a generic NACK (RFC 4585 §6.2.1), and how long the oldest
 // has been missing. A number is asked for as soon as the reordering seen on this path is ruled out, and again after one
 // round trip with a margin: a libwebrtc sender ignores a repeat that comes within its own estimate of the round trip
-// after the last transmission (rtp_packet_history.cc), so asking faster gains nothing. Left out: giving up on a gap,
-// which is the reorder buffer's decision; a number that was asked for often enough just is not asked for again.
+// after the last transmission (rtp_packet_history.cc), so asking faster gains nothing. For the same reason a second copy
+// of a request costs a few bytes of uplink and no retransmission; while requests go unanswered now and then, each is sent
+// twice, a moment apart, so that a lost request does not cost a round trip. Left out: giving up on a gap, which is the
+// stream's decision; a number that was asked for often enough just is not asked for again.
 
 package import RTCBase
 
@@ -21,6 +23,8 @@ package struct NackTracker: Sendable {
         var firstAsked: MonotonicTime
         var lastAsked: MonotonicTime
         var tries: UInt8
+        /// The next request is the second copy of the latest one.
+        var awaitsCopy: Bool
     }
 
     /// How a missing packet turned up.
@@ -39,6 +43,10 @@ package struct NackTracker: Sendable {
     private var earliestDue: MonotonicTime?
     /// How late packets come that were merely reordered; decays while losses turn out real. Nanoseconds.
     package private(set) var reorderDelay: Int64 = 0
+    /// Share of repairs that took more than one request, smoothed.
+    private var failureRate = 0.0
+    /// A request was answered that had been sent once.
+    private var hasSample = false
 
     package init() { missing.reserveCapacity(Self.capacity) }
 
@@ -50,7 +58,7 @@ package struct NackTracker: Sendable {
         guard numbers.count <= Self.capacity - missing.count else { return false }
         let due = now.adding(nanoseconds: reorderDelay)
         for number in numbers {
-            missing.append(Missing(number: number, noticed: now, due: due, firstAsked: now, lastAsked: now, tries: 0))
+            missing.append(Missing(number: number, noticed: now, due: due, firstAsked: now, lastAsked: now, tries: 0, awaitsCopy: false))
         }
         if !numbers.isEmpty { earliestDue = min(earliestDue ?? due, due) }
         return true
@@ -69,9 +77,16 @@ package struct NackTracker: Sendable {
             return .reordered(nanoseconds: lateness)
         }
         reorderDelay -= reorderDelay / 8
-        if entry.tries == 1 { return .repaired(nanoseconds: sinceFirst) }
-        // An answer much sooner than a round trip after the second request belongs to the first one.
-        if entry.tries == 2, sinceLast < roundTrip / 2 { return .repaired(nanoseconds: sinceFirst) }
+        if entry.tries == 1 {
+            hasSample = true
+            failureRate -= failureRate / 64
+            return .repaired(nanoseconds: sinceFirst)
+        }
+        // Which request was answered? Until there is a sample the round trip may be far longer than assumed, so the first
+        // one; later an answer that comes too soon for the latest request belongs to an earlier one.
+        if !hasSample { return .repaired(nanoseconds: sinceFirst) }
+        if sinceLast < roundTrip * 3 / 4 { return .repaired(nanoseconds: entry.tries == 2 ? sinceFirst : sinceLast + roundTrip) }
+        failureRate += (1 - failureRate) / 64
         return .repaired(nanoseconds: nil)
     }
 
@@ -101,20 +116,31 @@ package struct NackTracker: Sendable {
         guard let earliest = earliestDue, earliest <= now else { return }
         // Repeats that are due in a moment go along: one packet instead of several.
         let horizon = now.adding(nanoseconds: Self.batchingWindow)
+        let sendsCopies = failureRate > Self.copyThreshold && interval > 4 * Self.copyDelay
         var next: MonotonicTime?
-        for index in missing.indices where missing[index].tries < Self.maxTries {
+        for index in missing.indices where missing[index].tries < Self.maxTries || missing[index].awaitsCopy {
             let due = missing[index].due
             if due <= now || (missing[index].tries > 0 && due <= horizon), list.count < Self.maxPerRequest {
-                if missing[index].tries == 0 { missing[index].firstAsked = now }
-                missing[index].lastAsked = now
-                missing[index].tries += 1
-                missing[index].due = now.adding(nanoseconds: interval)
+                ask(index, now: now, interval: interval, sendsCopies: sendsCopies)
                 list.append(UInt16(truncatingIfNeeded: missing[index].number))
-                guard missing[index].tries < Self.maxTries else { continue }
+                guard missing[index].tries < Self.maxTries || missing[index].awaitsCopy else { continue }
             }
             next = min(next ?? missing[index].due, missing[index].due)
         }
         earliestDue = next
+    }
+
+    private mutating func ask(_ index: Int, now: MonotonicTime, interval: Int64, sendsCopies: Bool) {
+        if missing[index].awaitsCopy {
+            missing[index].awaitsCopy = false
+            missing[index].due = missing[index].lastAsked.adding(nanoseconds: interval)
+            return
+        }
+        if missing[index].tries == 0 { missing[index].firstAsked = now }
+        missing[index].lastAsked = now
+        missing[index].tries += 1
+        missing[index].awaitsCopy = sendsCopies
+        missing[index].due = now.adding(nanoseconds: sendsCopies ? Self.copyDelay : interval)
     }
 
     private func lowerBound(_ number: Int64) -> Int {
@@ -141,4 +167,7 @@ package struct NackTracker: Sendable {
     /// Waiting longer than this for a reordered packet costs more than an unneeded retransmission.
     package static let maxReorderDelay: Int64 = 30_000_000
     private static let batchingWindow: Int64 = 2_000_000
+    /// Between the two copies of a request: long enough not to share the fate of the first in a short burst.
+    private static let copyDelay: Int64 = 10_000_000
+    private static let copyThreshold = 0.03
 }

@@ -10,8 +10,10 @@ package struct PayloadInfo: Sendable {
     package var codec: VideoCodec
     /// Bytes of the descriptor; the codec's bytes follow.
     package var headerCount = 0
-    /// The first packet of a picture.
+    /// The first packet of a frame. That of an upper spatial layer begins a frame of its own only when a marker ended
+    /// the layer below (VID-17).
     package var isFrameStart = false
+    package var isUpperSpatialLayer = false
     /// The descriptor itself says that the picture ends here, whatever the marker says (VP9 with one layer, VID-17).
     package var isFrameEnd = false
     /// Known on the first packet of a VP8 frame and on every packet of a VP9 picture.
@@ -57,7 +59,8 @@ package struct PayloadInfo: Sendable {
     private mutating func apply(_ descriptor: VP9Descriptor) {
         headerCount = descriptor.headerCount
         let spatialID = descriptor.spatialID ?? 0
-        isFrameStart = descriptor.isStartOfFrame && spatialID == 0
+        isFrameStart = descriptor.isStartOfFrame
+        isUpperSpatialLayer = spatialID > 0
         isFrameEnd = descriptor.isEndOfFrame && descriptor.spatialID == nil
         isKeyFrame = !descriptor.isInterPredicted && spatialID == 0 && !descriptor.usesInterLayer
         pictureID = descriptor.pictureID

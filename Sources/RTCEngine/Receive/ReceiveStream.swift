@@ -238,13 +238,24 @@ package struct ReceiveStream: Sendable {
                 wait = nil
                 updateTail(now: now)
                 return
-            case .useless(let count): skipUseless(count, now: now, context: &context)
+            case .useless(let count):
+                guard !mayStillBegin(now: now) else { return }
+                skipUseless(count, now: now, context: &context)
             case .frame(let numbers): finish(numbers, now: now, context: &context, into: &out)
             case .blocked(let missing):
                 tail.due = nil
                 guard resolve(missing, now: now, context: &context) else { return }
             }
         }
+    }
+
+    /// The first packet of the stream does not begin a frame: the one before it may only have been overtaken.
+    private mutating func mayStillBegin(now: MonotonicTime) -> Bool {
+        guard !buffer.hasAdvanced, let head = buffer.head, let first = buffer.packet(head), !first.isFiller else { return false }
+        let deadline = first.arrival.adding(nanoseconds: Self.startGrace)
+        guard now < deadline else { return false }
+        wait = Wait(missing: head - 1, deadline: deadline, isOverdue: false)
+        return true
     }
 
     /// Decides about the gap at the head; true when the head has moved past it.
@@ -503,6 +514,7 @@ package struct ReceiveStream: Sendable {
     private static let maxRetransmissionLead: Int64 = 128
     /// Before a later frame replaces one that is only late; in nanoseconds, as the others.
     private static let skipGrace: Int64 = 10_000_000
+    private static let startGrace: Int64 = 20_000_000
     private static let reorderPatience: Int64 = 80_000_000
     private static let silence: Int64 = 1_000_000_000
     private static let tailDelay: Int64 = 25_000_000

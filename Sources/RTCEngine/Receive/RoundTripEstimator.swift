@@ -40,13 +40,13 @@ package struct RoundTripEstimator: Hashable, Sendable {
         return min(max(base + margin, 20_000_000), 500_000_000)
     }
 
-    /// Age of a gap at which its repair has failed so often that a key frame should be on its way as well: three
-    /// requests unanswered.
-    package var keyFrameRequestAge: Int64 { min(max(3 * repeatInterval + 20_000_000, 100_000_000), 800_000_000) }
+    /// Age of a gap at which a key frame should be on its way as well: four requests went unanswered. Sooner would be
+    /// wrong: the fourth answer is there before a key frame could be, and costs one packet.
+    package var keyFrameRequestAge: Int64 { min(max(4 * repeatInterval + 20_000_000, 150_000_000), 800_000_000) }
 
     /// Age of a gap at which it is a confirmed loss. Frames after it need it, so waiting longer than
     /// `keyFrameRequestAge` costs no time: whatever comes first, the repair or the key frame, ends the wait.
-    package var patience: Int64 { min(max(5 * repeatInterval + 40_000_000, 250_000_000), 1_000_000_000) }
+    package var patience: Int64 { min(max(7 * repeatInterval, 400_000_000), 1_000_000_000) }
 
     /// Until anything is known: a link across a continent.
     private static let initial: Int64 = 100_000_000

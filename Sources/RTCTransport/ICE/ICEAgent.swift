@@ -9,41 +9,8 @@ private import CNice
 private import Glibc
 package import RTCBase
 
-/// Where an agent stands. `failed` is final.
-package enum ICEState: Sendable, Hashable {
-    case gathering, checking, connected, ready, disconnected, failed
-}
-
-/// The pair in use.
-package struct ICESelectedPair: Sendable, Hashable {
-    package var localType: ICECandidateType
-    package var remoteType: ICECandidateType
-    package var localAddress: String
-    package var remoteAddress: String
-    package var remotePort: UInt16
-    /// How the relay is reached, when the local candidate is relayed and only one configured server can be meant.
-    package var relayProtocol: RelayTransport?
-}
-
 /// One ICE agent. Used on the network thread only; `close` it before letting go of it.
 package final class ICEAgent {
-    package struct Configuration: Sendable {
-        /// RFC 8445 §6.1.1: the offerer controls.
-        package var isControlling = true
-        package var servers: [ICEServer] = []
-        package var relayOnly = false
-        package var portRange: ClosedRange<UInt16>?
-        /// Use loopback addresses besides others, for servers on this machine. They are not announced to the peer, which
-        /// learns them from our checks. Without any other address loopback is always used, and announced.
-        package var includesLoopback = true
-        /// SO_RCVBUF. The default of 208 KiB overflows when this thread is held off its core for some milliseconds.
-        package var receiveBufferBytes = 4 << 20
-        /// Gather on these addresses only (tests, multi-homed machines).
-        package var localAddresses: [String]?
-
-        package init() {}
-    }
-
     // Set before `startGathering`. All are called on the network thread.
 
     /// A local candidate: `candidate:...`, without `a=`.
@@ -127,8 +94,10 @@ package final class ICEAgent {
             throw TransportError(.iceFailed, "nice_agent_add_local_address failed")
         }
         announcesLoopback = addresses.allSatisfy(\.isLoopback)
-        // libnice knows one STUN server; relays tell our mapped address as well.
-        if let server = servers.stunServers.first, !configuration.relayOnly {
+        // libnice knows one STUN server. A UDP relay tells our mapped address as well, and libnice mistakes the STUN answers
+        // of an address that is a relay too.
+        let relayAddresses = servers.relays.filter { $0.transport == .udp }.map(\.address)
+        if !configuration.relayOnly, let server = servers.stunServers.first(where: { !relayAddresses.contains($0) }) {
             rnice_agent_set_stun_server(handle, server.host, UInt32(server.port))
         }
         for relay in servers.relays {

@@ -59,6 +59,11 @@ package struct ICEServerList: Sendable, Hashable {
             guard let username = server.username, let credential = server.credential, !username.isEmpty, !credential.isEmpty else {
                 throw TransportError(.iceConfiguration, "TURN server without username or credential: \(server.url)")
             }
+            // Two allocations from one socket at one server cannot be told apart (RFC 8656 §3.2).
+            guard !relays.contains(where: { $0.address == url.address && $0.transport == transport }) else {
+                warnings.append("\(server.url): listed twice")
+                return
+            }
             guard relays.count < Self.maxRelays else {
                 warnings.append("\(server.url): more than \(Self.maxRelays) relays")
                 return

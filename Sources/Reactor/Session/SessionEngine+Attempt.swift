@@ -285,7 +285,7 @@ extension CoreError {
             switch error.kind {
             case .invalidState: .invalidState
             case .malformedDescription: .decodeFailed
-            case .negotiation, .transport: .transportError
+            case .negotiation, .transport, .backpressure: .transportError
             case .configuration: .badRequest
             case .messageTooLarge: .messageTooLarge
             }

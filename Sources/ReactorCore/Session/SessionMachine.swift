@@ -27,33 +27,33 @@
 /// while a reconnect is possible. Locally there is one session with a fixed id, so a new attempt waits there until earlier ends are done;
 /// otherwise the end of the old session would hit the new one.
 package struct SessionMachine: Sendable {
-    package private(set) var status = SessionStatus.disconnected
-    package private(set) var sessionID: String?
+    package internal(set) var status = SessionStatus.disconnected
+    package internal(set) var sessionID: String?
     /// Known from the first attempt of a session on; kept over a loss.
-    package private(set) var capabilities: Capabilities?
-    package private(set) var connectionID: UInt32?
-    package private(set) var tracks = TrackTable()
+    package internal(set) var capabilities: Capabilities?
+    package internal(set) var connectionID: UInt32?
+    package internal(set) var tracks = TrackTable()
     /// Events ignored because their generation is over, or because nothing waited for them.
-    package private(set) var staleEvents: UInt64 = 0
+    package internal(set) var staleEvents: UInt64 = 0
 
     /// Local runtime: one session at a time, with a fixed id.
-    private let isLocal: Bool
-    private var phase = Phase.idle
+    let isLocal: Bool
+    var phase = Phase.idle
     /// Number of the last attempt made.
-    private var lastGeneration: UInt64 = 0
-    private var lastEndToken: UInt64 = 0
+    var lastGeneration: UInt64 = 0
+    var lastEndToken: UInt64 = 0
     /// This client made `sessionID`.
-    private var ownsSession = false
+    var ownsSession = false
     /// What the last session-id event said; a failed connect clears the id without one.
-    private var emittedSessionID: String?
+    var emittedSessionID: String?
     /// Attempts that have not reported their end, and whether a session they still create has to be ended.
-    private var unsettled: [Generation: LateSession] = [:]
+    var unsettled: [Generation: LateSession] = [:]
     /// End requests under way.
-    private var pendingEnds: Set<EndToken> = []
+    var pendingEnds: Set<EndToken> = []
     /// What the platform said about the coming end.
-    private var announcedEnd: String?
+    var announcedEnd: String?
 
-    private enum Phase: Hashable, Sendable {
+    enum Phase: Hashable, Sendable {
         case idle
         /// `connect()` runs. Not started while earlier ends hold it back.
         case connecting(CallID, Attempt, isStarted: Bool)
@@ -65,7 +65,7 @@ package struct SessionMachine: Sendable {
         case closed
     }
 
-    private enum LateSession: Hashable, Sendable {
+    enum LateSession: Hashable, Sendable {
         /// The attempt is the running one, or it creates nothing.
         case none
         case end
@@ -145,236 +145,11 @@ package struct SessionMachine: Sendable {
     }
 }
 
-// MARK: - Calls of the app
-
-extension SessionMachine {
-    private mutating func connect(_ call: CallID, sessionID wanted: String?, connectionID: UInt32?, _ actions: inout [Action]) {
-        if let refusal = refusal(of: .connect, name: "connect()") {
-            actions.append(.resolve(call, .failure(refusal)))
-            return
-        }
-        // A session of our own from before a loss: nobody will reconnect to it now.
-        let rejoinsOwnSession = wanted != nil && wanted == sessionID && ownsSession
-        if !rejoinsOwnSession { endOwnedSession(&actions) }
-        forgetSession()
-        let purpose: Attempt.Purpose
-        if let wanted {
-            purpose = .adopt(sessionID: wanted)
-            if rejoinsOwnSession {
-                // Known before the attempt says so: a failure before that must still end it.
-                sessionID = wanted
-                ownsSession = true
-            }
-        } else {
-            purpose = .create
-        }
-        self.connectionID = connectionID
-        setStatus(.connecting, &actions)
-        phase = .connecting(call, makeAttempt(purpose, connectionID: connectionID), isStarted: false)
-    }
-
-    private mutating func reconnect(_ call: CallID, _ actions: inout [Action]) {
-        let name = "reconnect()"
-        switch phase {
-        case .reconnecting(let calls, let attempt, let isStarted):
-            phase = .reconnecting(calls + [call], attempt, isStarted: isStarted)
-            return
-        case .connecting, .disconnecting, .closed:
-            actions.append(.resolve(call, .failure(inProgressError(.reconnect, name: name))))
-            return
-        case .idle, .ready: break
-        }
-        guard let sessionID, let capabilities else {
-            actions.append(
-                .resolve(call, .failure(CoreError(.invalidState, "reconnect() without a session", operation: .reconnect))))
-            return
-        }
-        if case .ready(let generation) = phase {
-            leaveReady(.disconnected, "reconnect() replaces the connection", generation, &actions)
-            setStatus(.disconnected, &actions)
-        }
-        announcedEnd = nil
-        setStatus(.connecting, &actions)
-        setStatus(.waiting, &actions)
-        let attempt = makeAttempt(.reconnect(sessionID: sessionID, capabilities: capabilities), connectionID: connectionID)
-        phase = .reconnecting([call], attempt, isStarted: false)
-    }
-
-    private mutating func disconnect(_ call: CallID, _ actions: inout [Action]) {
-        switch phase {
-        case .closed:
-            actions.append(.resolve(call, .success))
-            return
-        case .disconnecting(let calls):
-            phase = .disconnecting(calls + [call])
-            return
-        case .connecting(let connectCall, let attempt, let isStarted):
-            stop(attempt, isStarted: isStarted, lateSession: .end, &actions)
-            actions.append(.resolve(connectCall, .failure(aborted(.connect, by: "disconnect() was called"))))
-        case .reconnecting(let calls, let attempt, let isStarted):
-            stop(attempt, isStarted: isStarted, lateSession: .end, &actions)
-            for waiting in calls { actions.append(.resolve(waiting, .failure(aborted(.reconnect, by: "disconnect() was called")))) }
-        case .ready(let generation): leaveReady(.disconnected, "disconnect() was called", generation, &actions)
-        case .idle: break
-        }
-        endOwnedSession(&actions)
-        phase = .disconnecting([call])
-    }
-
-    private mutating func close(_ actions: inout [Action]) {
-        let cause = "the client was closed"
-        switch phase {
-        case .closed: return
-        case .connecting(let call, let attempt, let isStarted):
-            stop(attempt, isStarted: isStarted, lateSession: .leave, &actions)
-            actions.append(.resolve(call, .failure(aborted(.connect, by: cause))))
-        case .reconnecting(let calls, let attempt, let isStarted):
-            stop(attempt, isStarted: isStarted, lateSession: .leave, &actions)
-            for call in calls { actions.append(.resolve(call, .failure(aborted(.reconnect, by: cause)))) }
-        case .ready(let generation): leaveReady(.aborted, cause, generation, &actions)
-        case .disconnecting(let calls):
-            // What disconnect() began goes on without a caller.
-            for call in calls { actions.append(.resolve(call, .failure(aborted(.disconnect, by: cause)))) }
-        case .idle: break
-        }
-        forgetSession()
-        status = .disconnected
-        phase = .closed
-        actions.append(.finish)
-    }
-
-    private mutating func cancel(_ call: CallID, _ actions: inout [Action]) {
-        switch phase {
-        case .connecting(call, let attempt, let isStarted):
-            stop(attempt, isStarted: isStarted, lateSession: .end, &actions)
-            endOwnedSession(&actions)
-            forgetSession()
-            phase = .idle
-            setStatus(.disconnected, &actions)
-            actions.append(.resolve(call, .cancelled))
-        case .reconnecting(var calls, let attempt, let isStarted):
-            guard let index = calls.firstIndex(of: call) else { return }
-            calls.remove(at: index)
-            if calls.isEmpty {
-                stop(attempt, isStarted: isStarted, lateSession: .none, &actions)
-                phase = .idle
-                setStatus(.disconnected, &actions)
-            } else {
-                phase = .reconnecting(calls, attempt, isStarted: isStarted)
-            }
-            actions.append(.resolve(call, .cancelled))
-        default: return  // disconnect() runs to its end, and a finished call has nothing to cancel.
-        }
-    }
-}
-
-// MARK: - Results of the shell's work
-
-extension SessionMachine {
-    private mutating func sessionCreated(_ id: String, _ generation: Generation, _ actions: inout [Action]) {
-        if case .connecting(_, let attempt, _) = phase, attempt.generation == generation, attempt.purpose == .create, sessionID == nil {
-            enterWaiting(id, owned: true, &actions)
-        } else if unsettled[generation] == .end {
-            // The attempt was given up while its request was out: nobody else can end what it made.
-            actions.append(.endSession(id: id, makeEndToken()))
-        } else {
-            staleEvents += 1
-        }
-    }
-
-    private mutating func sessionAdopted(_ id: String, _ generation: Generation, _ actions: inout [Action]) {
-        guard case .connecting(_, let attempt, _) = phase, attempt.generation == generation, status == .connecting,
-            attempt.purpose == .adopt(sessionID: id)
-        else {
-            staleEvents += 1
-            return
-        }
-        enterWaiting(id, owned: ownsSession, &actions)
-    }
-
-    private mutating func enterWaiting(_ id: String, owned: Bool, _ actions: inout [Action]) {
-        sessionID = id
-        ownsSession = owned
-        emittedSessionID = id
-        actions.append(.emitSessionID(id))
-        setStatus(.waiting, &actions)
-    }
-
-    private mutating func transportReady(_ generation: Generation, _ actions: inout [Action]) {
-        let wasRunning = isRunning(generation)
-        settle(generation)
-        guard wasRunning else { return }
-        guard status == .waiting, capabilities != nil else {
-            // The shell skipped a step. Failing beats a connect() that never returns.
-            let error = CoreError(.internalError, "the connection came up before the session was known")
-            fail(error, generation, &actions)
-            return
-        }
-        let calls: [CallID]
-        switch phase {
-        case .connecting(let call, _, _): calls = [call]
-        case .reconnecting(let waiting, _, _): calls = waiting
-        default: calls = []
-        }
-        phase = .ready(generation)
-        setStatus(.ready, &actions)
-        actions.append(.sendResumesAndPing(tracks.outputNames))
-        for call in calls { actions.append(.resolve(call, .success)) }
-    }
-
-    private mutating func stepFailed(_ error: CoreError, _ generation: Generation, _ actions: inout [Action]) {
-        let wasRunning = isRunning(generation)
-        settle(generation)
-        guard wasRunning else { return }
-        fail(error, generation, &actions)
-    }
-
-    private mutating func transportLost(_ cause: String, _ generation: Generation, _ actions: inout [Action]) {
-        let message = "peer connection state: \(cause)" + (announcedEnd.map { " (the session ended: \($0))" } ?? "")
-        if isRunning(generation) {
-            // The attempt's task would go on waiting for what will not come.
-            actions.append(.cancelAttempt(generation))
-            if case .connecting(_, let attempt, _) = phase, attempt.purpose == .create, sessionID == nil { unsettled[generation] = .end }
-            fail(CoreError(.transportError, message), generation, &actions)
-        } else if phase == .ready(generation) {
-            actions.append(.emitError(CoreError(.disconnected, message)))
-            leaveReady(.disconnected, message, generation, &actions)
-            phase = .idle
-            setStatus(.disconnected, &actions)
-        } else {
-            staleEvents += 1
-        }
-    }
-
-    /// Ends the running attempt with an error: event first, then teardown, then the status, then the callers.
-    private mutating func fail(_ error: CoreError, _ generation: Generation, _ actions: inout [Action]) {
-        switch phase {
-        case .connecting(let call, _, _):
-            let failure = error.during(.connect)
-            actions.append(.emitError(failure))
-            actions.append(.closeTransport(generation))
-            endOwnedSession(&actions)
-            forgetSession()
-            phase = .idle
-            setStatus(.disconnected, &actions)
-            actions.append(.resolve(call, .failure(failure)))
-        case .reconnecting(let calls, _, _):
-            let failure = error.during(.reconnect)
-            actions.append(.emitError(failure))
-            actions.append(.closeTransport(generation))
-            phase = .idle
-            setStatus(.disconnected, &actions)
-            for call in calls { actions.append(.resolve(call, .failure(failure))) }
-        default: break
-        }
-    }
-}
-
 // MARK: - Parts
 
 extension SessionMachine {
     /// Starts an attempt that waited for earlier ends, and finishes `disconnect()` when nothing is left to wait for.
-    private mutating func continueHeldWork(_ actions: inout [Action]) {
+    mutating func continueHeldWork(_ actions: inout [Action]) {
         switch phase {
         case .connecting(let call, let attempt, isStarted: false) where mayStart:
             phase = .connecting(call, attempt, isStarted: true)
@@ -397,10 +172,10 @@ extension SessionMachine {
         }
     }
 
-    private var mayStart: Bool { !isLocal || (pendingEnds.isEmpty && !unsettled.values.contains(.end)) }
+    var mayStart: Bool { !isLocal || (pendingEnds.isEmpty && !unsettled.values.contains(.end)) }
 
     /// Gives up a running attempt.
-    private mutating func stop(_ attempt: Attempt, isStarted: Bool, lateSession: LateSession, _ actions: inout [Action]) {
+    mutating func stop(_ attempt: Attempt, isStarted: Bool, lateSession: LateSession, _ actions: inout [Action]) {
         guard isStarted else { return }
         // Only a create request can leave a session behind, and only while its answer is out.
         let mayCreate = attempt.purpose == .create && sessionID == nil
@@ -409,19 +184,19 @@ extension SessionMachine {
         actions.append(.closeTransport(attempt.generation))
     }
 
-    private mutating func leaveReady(_ code: ErrorCode, _ message: String, _ generation: Generation, _ actions: inout [Action]) {
+    mutating func leaveReady(_ code: ErrorCode, _ message: String, _ generation: Generation, _ actions: inout [Action]) {
         tracks.leaveReady()
         actions.append(.failPending(code, message: message))
         actions.append(.closeTransport(generation))
     }
 
-    private mutating func endOwnedSession(_ actions: inout [Action]) {
+    mutating func endOwnedSession(_ actions: inout [Action]) {
         guard ownsSession, let id = sessionID else { return }
         ownsSession = false
         actions.append(.endSession(id: id, makeEndToken()))
     }
 
-    private mutating func forgetSession() {
+    mutating func forgetSession() {
         sessionID = nil
         ownsSession = false
         capabilities = nil
@@ -431,29 +206,29 @@ extension SessionMachine {
     }
 
     /// The attempt's task is over. A given-up attempt was waited for; one that nobody knows is stale.
-    private mutating func settle(_ generation: Generation) {
+    mutating func settle(_ generation: Generation) {
         if unsettled.removeValue(forKey: generation) == nil { staleEvents += 1 }
     }
 
-    private mutating func setStatus(_ new: SessionStatus, _ actions: inout [Action]) {
+    mutating func setStatus(_ new: SessionStatus, _ actions: inout [Action]) {
         guard status != new else { return }
         status = new
         actions.append(.emitStatus(new))
     }
 
-    private mutating func makeAttempt(_ purpose: Attempt.Purpose, connectionID: UInt32?) -> Attempt {
+    mutating func makeAttempt(_ purpose: Attempt.Purpose, connectionID: UInt32?) -> Attempt {
         lastGeneration += 1
         return Attempt(generation: Generation(lastGeneration), purpose: purpose, connectionID: connectionID)
     }
 
-    private mutating func makeEndToken() -> EndToken {
+    mutating func makeEndToken() -> EndToken {
         lastEndToken += 1
         let token = EndToken(lastEndToken)
         pendingEnds.insert(token)
         return token
     }
 
-    private func isRunning(_ generation: Generation) -> Bool {
+    func isRunning(_ generation: Generation) -> Bool {
         switch phase {
         case .connecting(_, let attempt, isStarted: true), .reconnecting(_, let attempt, isStarted: true):
             attempt.generation == generation
@@ -461,12 +236,12 @@ extension SessionMachine {
         }
     }
 
-    private mutating func ignoreStale() -> [Action] {
+    mutating func ignoreStale() -> [Action] {
         staleEvents += 1
         return []
     }
 
-    private func refusal(of operation: CoreError.Operation, name: String) -> CoreError? {
+    func refusal(of operation: CoreError.Operation, name: String) -> CoreError? {
         switch phase {
         case .idle: nil
         case .disconnecting, .closed: inProgressError(operation, name: name)
@@ -474,7 +249,7 @@ extension SessionMachine {
         }
     }
 
-    private func inProgressError(_ operation: CoreError.Operation, name: String) -> CoreError {
+    func inProgressError(_ operation: CoreError.Operation, name: String) -> CoreError {
         let text =
             switch phase {
             case .closed: "\(name) on a closed client; create a new one"
@@ -485,11 +260,11 @@ extension SessionMachine {
         return CoreError(.invalidState, text, operation: operation)
     }
 
-    private func aborted(_ operation: CoreError.Operation, by cause: String) -> CoreError {
+    func aborted(_ operation: CoreError.Operation, by cause: String) -> CoreError {
         CoreError(.aborted, "\(operation.rawValue) was aborted: \(cause)", operation: operation)
     }
 
-    private func checkInvariants() {
+    func checkInvariants() {
         switch phase {
         case .idle: assert(status == .disconnected)
         case .connecting: assert(status == .connecting || status == .waiting)

@@ -40,7 +40,10 @@ struct ICEAgentTests {
         let harness = ICEHarness()
         try await harness.run { try $0.connect(only("127.0.0.1"), only("127.0.0.1")) }
         let granted = await harness.run { $0.agents[.a]?.receiveBufferBytes ?? 0 }
-        let limit = Int((try? String(contentsOfFile: "/proc/sys/net/core/rmem_max", encoding: .utf8))?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "") ?? 0
+        let limit =
+            Int(
+                (try? String(contentsOfFile: "/proc/sys/net/core/rmem_max", encoding: .utf8))?.trimmingCharacters(
+                    in: .whitespacesAndNewlines) ?? "") ?? 0
         #expect(granted >= min(4 << 20, limit))
         await harness.closeAll()
     }
@@ -248,10 +251,11 @@ struct ICEAgentTests {
         let harness = ICEHarness()
         let started = NetworkExecutor.now()
         try await harness.run {
-            try $0.connect({
-                $0.localAddresses = ["127.0.0.1"]
-                $0.servers = [ICEServer(url: url)]
-            }, only("127.0.0.1"))
+            try $0.connect(
+                {
+                    $0.localAddresses = ["127.0.0.1"]
+                    $0.servers = [ICEServer(url: url)]
+                }, only("127.0.0.1"))
         }
         #expect(await harness.wait { $0.isConnected(.a) && $0.isConnected(.b) })
         #expect(NetworkExecutor.now().milliseconds(since: started) < 500)

@@ -66,6 +66,17 @@ struct ICEServerTests {
         #expect(error?.kind == .iceConfiguration)
     }
 
+    @Test("one relay listed twice is used once, with its first credentials")
+    func duplicates() throws {
+        let list = try ICEServerList([
+            ICEServer(url: "turn:r", username: "u", credential: "one"),
+            ICEServer(url: "turn:r:3478?transport=udp", username: "u", credential: "two"),
+            ICEServer(url: "turn:r?transport=tcp", username: "u", credential: "three"),
+        ])
+        #expect(list.relays.map(\.credential) == ["one", "three"])
+        #expect(list.warnings.count == 1)
+    }
+
     @Test("more relays than the library takes are warned about")
     func manyRelays() throws {
         let list = try ICEServerList((0..<12).map { ICEServer(url: "turn:r\($0)", username: "u", credential: "p") })

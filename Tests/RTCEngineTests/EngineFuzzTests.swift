@@ -1,0 +1,28 @@
+import RTCEngine
+import RTCSimulation
+import Testing
+
+@Suite("Engine fuzz")
+struct EngineFuzzTests {
+    @Test("arbitrary bytes never trap and deadlines end", arguments: 0..<200 as Range<UInt64>)
+    func arbitrary(seed: UInt64) {
+        var generator = SplitMix64(seed: seed)
+        let count = Int.random(in: 0...6000, using: &generator)
+        EngineFuzz.packets((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
+    }
+
+    @Test("mostly well-formed streams with leaps, repeats and broken payloads never trap", arguments: 0..<200 as Range<UInt64>)
+    func shaped(seed: UInt64) {
+        var generator = SplitMix64(seed: seed &+ 1_000_000)
+        var bytes: [UInt8] = []
+        for _ in 0..<800 {
+            let length = UInt8.random(in: 0...24, using: &generator)
+            let shape = UInt8.random(in: 0...255, using: &generator)
+            bytes += [
+                5 + 8 * UInt8.random(in: 0...3, using: &generator), UInt8.random(in: 0...12, using: &generator), shape | 0x20, length,
+            ]
+            bytes += (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        }
+        EngineFuzz.packets(bytes)
+    }
+}

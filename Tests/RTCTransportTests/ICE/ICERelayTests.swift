@@ -1,0 +1,155 @@
+import Foundation
+import Glibc
+import RTCBase
+import RTCTransport
+import Testing
+
+extension ICEAgentTests {
+    @Test(
+        "a relay-only agent tells only its relay, connects through it and gives everything back",
+        .enabled(if: TURNServer.isInstalled, "coturn is not installed"), arguments: [RelayTransport.udp, .tcp])
+    func relay(transport: RelayTransport) async throws {
+        let server = try TURNServer()
+        defer { server.stop() }
+        let silent = TestSocket()
+        let silentPort = silent.port
+        let before = openSocketCount()
+        let harness = ICEHarness()
+        let url = "turn:127.0.0.1:\(server.port)?transport=\(transport.rawValue)"
+        try await harness.run {
+            try $0.connect(
+                {
+                    $0.localAddresses = ["127.0.0.1"]
+                    $0.relayOnly = true
+                    // Each with its own credentials (ICE-19); the first never answers.
+                    $0.servers = [
+                        ICEServer(url: "turn:127.0.0.1:\(silentPort)", username: "other", credential: "wrong"),
+                        ICEServer(url: url, username: TURNServer.user, credential: TURNServer.password),
+                    ]
+                }, { $0.localAddresses = ["127.0.0.1"] })
+        }
+        #expect(await harness.wait { $0.isConnected(.a) && $0.isConnected(.b) })
+        let lines = await harness.candidates[.a] ?? []
+        #expect(!lines.isEmpty && lines.allSatisfy { $0.contains(" typ relay") })
+        let pair = await harness.run { $0.agents[.a]?.selectedPair() }
+        #expect(pair?.localType == .relayed)
+        #expect(pair?.relayProtocol == transport)
+        for i in 0..<50 {
+            #expect(await harness.send(.a, [0xFF, UInt8(i)]))
+            #expect(await harness.send(.b, [0xFE, UInt8(i)]))
+        }
+        #expect(await harness.wait { $0.datagrams[.a]?.count == 50 && $0.datagrams[.b]?.count == 50 })
+        await harness.closeAll()
+        #expect(openSocketCount() == before)
+    }
+
+    @Test("a relay beside host candidates does not delay them", .enabled(if: TURNServer.isInstalled, "coturn is not installed"))
+    func relayBeside() async throws {
+        let server = try TURNServer()
+        defer { server.stop() }
+        let harness = ICEHarness()
+        let started = NetworkExecutor.now()
+        try await harness.run {
+            try $0.connect(
+                {
+                    $0.localAddresses = ["127.0.0.1"]
+                    $0.servers = [
+                        ICEServer(url: "stun:127.0.0.1:\(server.port)"),
+                        ICEServer(url: "turn:127.0.0.1:\(server.port)", username: TURNServer.user, credential: TURNServer.password),
+                    ]
+                }, { $0.localAddresses = ["127.0.0.1"] })
+        }
+        #expect(await harness.wait { $0.isConnected(.a) && $0.isConnected(.b) })
+        #expect(NetworkExecutor.now().milliseconds(since: started) < 500)
+        #expect(await harness.wait { ($0.candidates[.a] ?? []).contains { $0.contains(" typ relay") } && $0.gatheringDone.contains(.a) })
+        #expect(NetworkExecutor.now().milliseconds(since: started) < 2000)
+        #expect(await harness.run { $0.agents[.a]?.selectedPair()?.localType } == .host)
+        let closing = NetworkExecutor.now()
+        await harness.closeAll()
+        #expect(NetworkExecutor.now().milliseconds(since: closing) < 300, "the relay's answer ends the close")
+    }
+
+    @Test(
+        "a relay that refuses the credentials ends the gathering without a candidate",
+        .enabled(if: TURNServer.isInstalled, "coturn is not installed"))
+    func wrongCredentials() async throws {
+        let server = try TURNServer()
+        defer { server.stop() }
+        let harness = ICEHarness()
+        try await harness.run { harness in
+            try harness.make(.a) {
+                $0.localAddresses = ["127.0.0.1"]
+                $0.relayOnly = true
+                $0.servers = [ICEServer(url: "turn:127.0.0.1:\(server.port)", username: TURNServer.user, credential: "wrong")]
+            }
+            try harness.agents[.a]?.startGathering()
+        }
+        #expect(await harness.wait(seconds: 11) { $0.gatheringDone.contains(.a) })
+        #expect(await harness.candidates[.a] == [])
+        await harness.closeAll()
+    }
+
+    @Test("a relay that dies takes at most half a second of the close", .enabled(if: TURNServer.isInstalled, "coturn is not installed"))
+    func deadRelayClose() async throws {
+        let server = try TURNServer()
+        let harness = ICEHarness()
+        try await harness.run { harness in
+            try harness.make(.a) {
+                $0.localAddresses = ["127.0.0.1"]
+                $0.servers = [ICEServer(url: "turn:127.0.0.1:\(server.port)", username: TURNServer.user, credential: TURNServer.password)]
+            }
+            try harness.agents[.a]?.startGathering()
+        }
+        #expect(await harness.wait { $0.gatheringDone.contains(.a) })
+        server.stop()
+        let started = NetworkExecutor.now()
+        await harness.closeAll()
+        #expect(NetworkExecutor.now().milliseconds(since: started) < 1000)
+    }
+}
+
+/// A coturn process on 127.0.0.1 with one user.
+struct TURNServer {
+    static let path = "/usr/bin/turnserver"
+    static let user = "tester"
+    static let password = "pass-word"
+    static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: path) }
+
+    let port: UInt16
+    private let process: Process
+    private let folder: URL
+
+    /// Returns when the server answers.
+    init() throws {
+        port = TestSocket().port
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("turn-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: Self.path)
+        process.arguments = [
+            "-n", "--listening-ip=127.0.0.1", "--relay-ip=127.0.0.1", "--listening-port=\(port)", "--user=\(Self.user):\(Self.password)",
+            "--realm=test", "--lt-cred-mech", "--allow-loopback-peers", "--no-tls", "--no-dtls", "--no-cli", "--no-rfc5780",
+            "--db=\(folder.path)/db", "--pidfile=\(folder.path)/pid", "--log-file=\(folder.path)/log", "--simple-log", "--relay-threads=1",
+        ]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        // A binding request is answered as soon as the listener is up.
+        let probe = TestSocket()
+        let request: [UInt8] = [0, 1, 0, 0, 0x21, 0x12, 0xA4, 0x42] + Array(1...12)
+        for _ in 0..<100 {
+            probe.send(request, to: port)
+            if probe.receive(milliseconds: 50) != nil { return }
+        }
+        stop()
+        throw TransportError(.timeout, "turnserver does not answer")
+    }
+
+    func stop() {
+        if process.isRunning {
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        try? FileManager.default.removeItem(at: folder)
+    }
+}
