@@ -19,6 +19,8 @@ final class FaultServer: Sendable {
         case status(Int, headers: [String: String] = [:], body: String = "{}")
         /// Takes the request and says nothing.
         case silent
+        /// Takes the request and closes the connection.
+        case hangUp
         /// Passes it on to a real server and hands back what that says.
         case forward(UInt16)
         /// The same with the body changed.
@@ -82,6 +84,8 @@ final class FaultServer: Sendable {
                 reply(connection, PlainHTTP.Reply(status: status, headers: headers, body: Array(body.utf8)))
             case .silent:
                 while PlainHTTP.readSome(connection) != nil {}
+            case .hangUp:
+                break
             case .forward(let port):
                 forward(request, to: port, connection) { $0 }
             case .forwardChanging(let port, let change):
