@@ -52,7 +52,12 @@ final class EventHub: Sendable {
             return table.nextID
         }
         return Subscription(state: state) { [weak self] in
-            self?.handlers.withLock { $0[keyPath: list].removeAll { $0.id == id } }
+            // The handler may own the last reference to a client, whose end comes back here: released outside the lock.
+            let removed = self?.handlers.withLock { table -> Registered<Value>? in
+                guard let index = table[keyPath: list].firstIndex(where: { $0.id == id }) else { return nil }
+                return table[keyPath: list].remove(at: index)
+            }
+            withExtendedLifetime(removed) {}
         }
     }
 

@@ -12,7 +12,8 @@ final class Connection {
     private var openChannels: Set<String> = []
     private var loss: PeerLoss?
     private var readiness: CheckedContinuation<Void, any Error>?
-    private var isCancelled = false
+    /// Given up: what still comes from its peer concerns nobody.
+    private(set) var isCancelled = false
     /// The client's own limit for connecting ran out.
     private(set) var didTimeOut = false
 

@@ -23,6 +23,8 @@ extension SessionEngine {
         defer { limit?.cancel() }
         do {
             try await runSteps(attempt)
+            // Lost between the last channel's opening and here: nobody would hear of it again.
+            if let loss = connections[generation]?.lossBeforeReady { throw loss.failure }
             connections[generation]?.isSettled = true
             perform(.transportReady(generation))
         } catch {
@@ -219,7 +221,7 @@ extension SessionEngine {
     // MARK: Events of the peer
 
     private func handle(_ event: PeerEvent, _ generation: Generation) {
-        guard let connection = connections[generation] else { return drops.count(.staleGeneration) }
+        guard let connection = connections[generation], !connection.isCancelled else { return drops.count(.staleGeneration) }
         switch event {
         case .localCandidate(let candidate):
             connection.candidates.append(candidate)
