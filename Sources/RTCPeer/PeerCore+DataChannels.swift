@@ -26,6 +26,9 @@ extension PeerCore {
             guard let self else { return }
             self.channels?.associationUp(into: &self.channelOutputs)
             self.drainChannels()
+            // Our OPENs are on their way and data may follow them at once (RFC 8832 §6): waiting for the ACKs would
+            // cost a round trip and tell nothing more.
+            for label in self.configuration.channels { self.markOpen(label) }
         }
         association.onMessage = { [weak self] stream, ppid, bytes in
             guard let self else { return }
@@ -143,8 +146,7 @@ extension PeerCore {
         switch event {
         case .opened(let id, _):
             guard let label = channelLabels[id] else { return }
-            openChannels.insert(label)
-            onEvent?(.channelOpened(label))
+            markOpen(label)
         case .message(let id, let isText, let bytes):
             guard let label = channelLabels[id] else { return drops.count(.unknownChannel) }
             receive(bytes, isText: isText, id: id, label: label)
@@ -154,6 +156,11 @@ extension PeerCore {
             onEvent?(.channelClosed(label))
             if openChannels.isEmpty { lose(PeerLoss(.closedByPeer, "the server closed the data channels")) }
         }
+    }
+
+    private func markOpen(_ label: String) {
+        guard !isClosed, openChannels.insert(label).inserted else { return }
+        onEvent?(.channelOpened(label))
     }
 
     private func receive(_ bytes: [UInt8], isText: Bool, id: ChannelID, label: String) {

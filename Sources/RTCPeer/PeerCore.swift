@@ -38,6 +38,8 @@ final class PeerCore {
     let framePool = FrameBufferPool(maxCached: 16)
     /// RTP and RTCP that came before the keys did (DTLS-09); bounded.
     var earlyPackets = BoundedQueue<[UInt8]>(capacity: 64)
+    /// DTLS that came before our side of ICE was connected; a flight is at most a few datagrams.
+    var earlyHandshake = BoundedQueue<[UInt8]>(capacity: 8)
     /// Scratch for outgoing protected packets; room for the largest packet and its authentication tag.
     let sendScratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 2048, alignment: 16)
 
@@ -185,6 +187,9 @@ final class PeerCore {
             heardSinceTick = true
             onEvent?(.iceConnected)
             dtls?.start(now: executor.now)
+            while let datagram = earlyHandshake.popFirst() {
+                datagram.withUnsafeBytes { dtls?.receive($0, now: executor.now) }
+            }
             rearm()
         case .failed where ice?.failure?.kind == .iceRefused:
             lose(PeerLoss(.refused, "the server's host refuses our packets: nobody listens there any more"))
@@ -215,6 +220,11 @@ final class PeerCore {
         case .rtcp:
             receivedMedia(datagram, isRTCP: true, now: now)
         case .dtls:
+            guard isIceConnected else {
+                // The peer's side of ICE may finish first; its ClientHello, dropped, would come again 50 ms later.
+                if !earlyHandshake.append([UInt8](datagram)) { drops.count(.beforeKeys) }
+                return
+            }
             dtls?.receive(UnsafeRawBufferPointer(datagram), now: now)
             rearm()
         case .stun, .turnChannel, .unknown:

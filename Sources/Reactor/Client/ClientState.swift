@@ -16,7 +16,7 @@ final class ClientState: Sendable {
         var isClosed = false
         var isReleased = false
         var lastError: ReactorError?
-        var timings = ConnectionTimings.none
+        var timing = ConnectTiming()
     }
 
     private struct Registry {
@@ -47,6 +47,13 @@ final class ClientState: Sendable {
 
     func mid(of name: String) -> String? { snapshot.withLock { $0.isClosed ? nil : $0.mids[name] } }
     func isPaused(_ name: String) -> Bool { snapshot.withLock { !$0.isClosed && $0.paused.contains(name) } }
+
+    /// How long the latest connect took, with the first picture of any video track.
+    var timings: ConnectionTimings {
+        let timing = snapshot.withLock { $0.timing }
+        let first = declaredTracks.compactMap { $0.remote.firstFrameTime }.min()
+        return timing.timings(firstFrame: first)
+    }
 
     // MARK: Writers
 

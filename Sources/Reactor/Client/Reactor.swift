@@ -169,7 +169,7 @@ public actor Reactor {
     public nonisolated var sessionID: String? { state.read { $0.isClosed ? nil : $0.sessionID } }
 
     /// How long the steps of the latest connect took.
-    public nonisolated var connectionTimings: ConnectionTimings { engine.timings }
+    public nonisolated var connectionTimings: ConnectionTimings { state.timings }
 
     // MARK: Commands
 

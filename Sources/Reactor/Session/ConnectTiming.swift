@@ -22,6 +22,21 @@ struct ConnectTiming: Sendable {
     mutating func dtlsConnected(now: MonotonicTime) { dtlsAt = now }
     mutating func ready(now: MonotonicTime) { readyAt = now }
 
+    /// Milliseconds from the start, for the log.
+    var metadata: [String: String] {
+        let stamps: [(String, MonotonicTime?)] = [
+            ("created", createdAt), ("session", sessionReadyAt), ("offer", offeredAt), ("answer", answeredAt), ("ice", iceAt),
+            ("dtls", dtlsAt), ("ready", readyAt),
+        ]
+        var result: [String: String] = [:]
+        for (name, stamp) in stamps {
+            guard let began, let stamp else { continue }
+            let microseconds = stamp.nanoseconds(since: began) / 1000
+            result[name] = "\(microseconds / 1000).\(microseconds % 1000 / 100) ms"
+        }
+        return result
+    }
+
     func timings(firstFrame: MonotonicTime?) -> ConnectionTimings {
         func span(_ from: MonotonicTime?, _ to: MonotonicTime?) -> Duration? {
             guard let from, let to else { return nil }

@@ -29,7 +29,9 @@ actor SessionEngine {
     private var timer: PeerTimer?
     var nextPing: MonotonicTime?
     var drops = DropCounters()
-    var timing = ConnectTiming()
+    var timing = ConnectTiming() {
+        didSet { state.write { $0.timing = timing } }
+    }
     var lastStats: StatsMemory?
 
     init(
@@ -122,7 +124,10 @@ actor SessionEngine {
         case .emitStatus(let status):
             log(.debug, "status changed", ["status": status.rawValue])
             state.hub.post(status: ReactorStatus(status))
-            if status == .ready { timing.ready(now: NetworkThread.now()) }
+            if status == .ready {
+                timing.ready(now: NetworkThread.now())
+                log(.debug, "connected", timing.metadata)
+            }
         case .emitSessionID(let id):
             log(.debug, "session id changed", ["session": id ?? "none"])
         case .emitCapabilities, .emitTrackReceived:
@@ -145,6 +150,8 @@ actor SessionEngine {
         case .resolve(let call, let outcome):
             resolve(call, outcome)
         case .finish:
+            // Timers belong to the network thread, and this is the last time the engine is surely on it.
+            timer = nil
             for generation in Array(connections.keys) { closeConnection(generation) }
             nextPing = nil
         }
@@ -210,7 +217,6 @@ actor SessionEngine {
         configuration.logger?.log(level, "session", message(), metadata())
     }
 
-    nonisolated var timings: ConnectionTimings { state.read { $0.timings } }
 }
 
 extension ClientInfo {

@@ -19,8 +19,4 @@ public struct ConnectionTimings: Sendable, Hashable {
     public let firstVideoFrame: Duration?
     /// From the start of the call until `.ready`.
     public let total: Duration?
-
-    static let none = ConnectionTimings(
-        tokenExchange: nil, sessionCreation: nil, sessionReady: nil, iceConnected: nil, dtlsConnected: nil, dataChannelsOpen: nil,
-        firstVideoFrame: nil, total: nil)
 }
