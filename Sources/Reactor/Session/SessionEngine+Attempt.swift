@@ -14,10 +14,13 @@ extension SessionEngine {
 
     private func run(_ attempt: Attempt) async {
         let generation = attempt.generation
+        let operation: CoreError.Operation = attempt.isReconnect ? .reconnect : .connect
         let limit = configuration.connectTimeout.map { limit in
             Task {
                 try await Task.sleep(for: max(.zero, limit))
-                connections[generation]?.timeOut()
+                let failure = CoreError(
+                    .requestTimeout, "timed out: \(operation.rawValue) did not complete within \(limit)", operation: operation)
+                perform(.timedOut(failure, generation))
             }
         }
         defer { limit?.cancel() }
@@ -29,13 +32,7 @@ extension SessionEngine {
             perform(.transportReady(generation))
         } catch {
             connections[generation]?.isSettled = true
-            let operation: CoreError.Operation = attempt.isReconnect ? .reconnect : .connect
-            var failure = CoreError(error, operation: operation)
-            if let limit = configuration.connectTimeout, connections[generation]?.didTimeOut == true {
-                failure = CoreError(
-                    .requestTimeout, "timed out: \(operation.rawValue) did not complete within \(limit)", operation: operation)
-            }
-            perform(.stepFailed(failure, generation))
+            perform(.stepFailed(CoreError(error, operation: operation), generation))
             // Whatever the machine said about it, a failed attempt leaves no transport behind.
             closeConnection(generation)
         }
