@@ -164,8 +164,8 @@ final class SilentPort: Sendable {
         var next = list
         while let entry = next {
             next = entry.pointee.ifa_next
-            guard let address = entry.pointee.ifa_addr, address.pointee.sa_family == AF_INET, entry.pointee.ifa_flags & UInt32(IFF_LOOPBACK.rawValue) == 0
-            else { continue }
+            let isLoopback = entry.pointee.ifa_flags & UInt32(IFF_LOOPBACK) != 0
+            guard !isLoopback, let address = entry.pointee.ifa_addr, address.pointee.sa_family == AF_INET else { continue }
             var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
             let length = socklen_t(MemoryLayout<sockaddr_in>.size)
             guard getnameinfo(address, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 else { continue }
