@@ -69,6 +69,9 @@ let package = Package(
             dependencies: ["RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec", "RTCPeer", "RTCSimulation", "Reactor"],
             path: "Benchmarks", swiftSettings: strict),
 
+        .target(
+            name: "PeerTestSupport", dependencies: ["RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec"],
+            path: "Tests/PeerTestSupport", swiftSettings: strict),
         .testTarget(name: "RTCBaseTests", dependencies: ["RTCBase"], swiftSettings: strict),
         .testTarget(name: "RTCWireTests", dependencies: ["RTCWire", "RTCBase"], swiftSettings: strict),
         .testTarget(
@@ -82,11 +85,11 @@ let package = Package(
         .testTarget(name: "RTCCodecTests", dependencies: ["RTCCodec", "RTCBase"], swiftSettings: strict),
         .testTarget(
             name: "RTCPeerTests",
-            dependencies: ["RTCPeer", "RTCTransport", "RTCEngine", "RTCCodec", "RTCWire", "RTCBase"],
+            dependencies: ["RTCPeer", "RTCTransport", "RTCEngine", "RTCCodec", "RTCWire", "RTCBase", "PeerTestSupport"],
             swiftSettings: strict),
         .testTarget(name: "ReactorCoreTests", dependencies: ["ReactorCore"], swiftSettings: strict),
         .testTarget(
-            name: "ReactorTests", dependencies: ["Reactor", "ReactorCore", "RTCPeer", "RTCBase"],
+            name: "ReactorTests", dependencies: ["Reactor", "ReactorCore", "RTCPeer", "RTCBase", "PeerTestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "FuzzTests", dependencies: ["RTCWire", "RTCEngine", "RTCBase", "ReactorCore"],
