@@ -7,7 +7,8 @@ internal import RTCWire
 extension PeerCore {
     func startDataChannels(_ session: NegotiatedSession) {
         channels = DataChannelMachine(
-            isDTLSClient: session.isDTLSClient, maxOutgoingMessageBytes: session.maxMessageBytes)
+            isDTLSClient: session.isDTLSClient,
+            maxOutgoingMessageBytes: min(session.maxMessageBytes, SCTPAssociation.maxMessageBytes))
         let association: SCTPAssociation
         do throws(TransportError) {
             association = try SCTPAssociation(
@@ -37,7 +38,9 @@ extension PeerCore {
         }
         association.onStreamReset = { [weak self] streams in
             guard let self else { return }
-            self.channels?.handleIncomingReset(streams: streams, into: &self.channelOutputs)
+            // An empty list means all streams (RFC 6525 §4.1).
+            let affected = streams.isEmpty ? self.channelIDs.values.map(\.stream) : streams
+            self.channels?.handleIncomingReset(streams: affected, into: &self.channelOutputs)
             self.drainChannels()
         }
         association.onDown = { [weak self] error in

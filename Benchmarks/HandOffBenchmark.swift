@@ -1,0 +1,44 @@
+import RTCBase
+
+/// What it costs to give a decoded picture to a consumer.
+enum HandOffBenchmark {
+    @concurrent
+    static func run(_ options: BenchmarkOptions, into report: inout BenchmarkReport) async {
+        let pool = FrameBufferPool()
+        let picture = PlanarFrame(width: 1280, height: 720, pool: pool)
+        let count = options.isSmoke ? 20_000 : 200_000
+        let allocation = Stopwatch.samples(options.sampleCount, units: count) {
+            for _ in 0..<count {
+                let block = UnsafeMutableRawPointer.allocate(byteCount: 128, alignment: 16)
+                consume(block)
+                block.deallocate()
+            }
+        }
+        let reference = ("malloc and free", allocation)
+        if options.includes("handoff/newest-slot") {
+            let slot = NewestSlot<PlanarFrame>()
+            let samples = Stopwatch.samples(options.sampleCount, units: count) {
+                for _ in 0..<count {
+                    slot.put(picture)
+                    consume(slot.take())
+                }
+            }
+            report.add("handoff/newest-slot", unit: "ns", samples: samples, reference: reference)
+        }
+        if options.includes("handoff/backlog-queue") {
+            let queue = BacklogQueue<PlanarFrame>(capacity: 8)
+            var samples: [Double] = []
+            for index in 0...options.sampleCount {
+                let clock = ContinuousClock()
+                let start = clock.now
+                for _ in 0..<count {
+                    queue.put(picture)
+                    consume(await queue.next())
+                }
+                let (seconds, attoseconds) = (clock.now - start).components
+                if index > 0 { samples.append((Double(seconds) * 1e9 + Double(attoseconds) / 1e9) / Double(count)) }
+            }
+            report.add("handoff/backlog-queue", unit: "ns", samples: samples, reference: reference)
+        }
+    }
+}
