@@ -191,6 +191,15 @@ int csctp_connect(csctp_socket *socket, uint16_t local_port, uint16_t remote_por
     return 0;
 }
 
+int csctp_heartbeat(csctp_socket *socket, uint16_t remote_port) {
+    struct sockaddr_conn remote = endpoint(socket, remote_port);
+    struct sctp_paddrparams path;
+    memset(&path, 0, sizeof path);
+    path.spp_flags = SPP_HB_DEMAND;
+    memcpy(&path.spp_address, &remote, sizeof remote);
+    return set(socket->socket, IPPROTO_SCTP, SCTP_PEER_ADDR_PARAMS, &path, sizeof path) != 0 ? errno : 0;
+}
+
 void csctp_input(uint64_t id, const void *packet, size_t count) { usrsctp_conninput(address(id), packet, count, 0); }
 
 int csctp_send(

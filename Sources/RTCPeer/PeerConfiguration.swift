@@ -27,8 +27,8 @@ package struct PeerConfiguration: Sendable {
     package var firstMessages: [(channel: String, bytes: [UInt8])] = []
     /// The largest message accepted from the peer on a channel without chunking.
     package var maxIncomingMessageBytes = 16 << 20
-    /// No datagram of any kind for this long ends the connection. SCTP heartbeats and STUN checks make some traffic
-    /// about every second on an idle connection, so three seconds of outage pass below it.
+    /// Nothing from the peer besides connectivity checks for this long ends the connection. While nothing comes the peer is
+    /// asked for a heartbeat twice a second, so three seconds of outage pass below it also when the connection is idle.
     package var silenceLimitMilliseconds = 4_500
     package var portRange: ClosedRange<UInt16>?
 

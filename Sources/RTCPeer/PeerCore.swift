@@ -340,6 +340,8 @@ final class PeerCore {
             lose(PeerLoss(.silence, "nothing was heard from the server for \(Double(configuration.silenceLimitMilliseconds) / 1000) s"))
             return
         }
+        // Whoever is there answers at once: after an outage the first answer must not wait for a timer that backed off.
+        if silentTicks > 0 { sctp?.requestHeartbeat() }
         if let measured = sctp?.roundTripTimeNanoseconds {
             roundTripNanoseconds = measured
             engine?.updateRoundTripTime(nanoseconds: measured)

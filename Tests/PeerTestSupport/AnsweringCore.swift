@@ -35,6 +35,8 @@ package final class AnsweringCore {
         /// Plays DTLS server only so far that the client's last flight is answered after `earlyFrame` went out (DTLS-09).
         package var holdsLastFlight = false
         package var earlyFrame: EncodedFrame?
+        /// Says nothing until `speakAgain`.
+        package var startsSilent = false
         /// Sections answered with port 0.
         package var rejectedMids: Set<String> = []
         /// Answers each message, in order; called on the network thread.
@@ -80,6 +82,7 @@ package final class AnsweringCore {
 
     package init(offer text: String, options: Options) throws {
         self.options = options
+        isMute = options.startsSilent
         let offer = try SessionDescription(parsing: text)
         identity = try DTLSIdentity()
         let isClient = options.setup == .active

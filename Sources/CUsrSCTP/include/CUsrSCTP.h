@@ -69,6 +69,8 @@ void csctp_input(uint64_t id, const void *packet, size_t count);
 int csctp_send(
     csctp_socket *socket, uint16_t stream, uint32_t ppid, int is_unordered, int policy, uint32_t policy_value,
     const void *bytes, size_t count);
+/// Sends a heartbeat now, besides those of the timer.
+int csctp_heartbeat(csctp_socket *socket, uint16_t remote_port);
 int csctp_reset(csctp_socket *socket, const uint16_t *streams, size_t count);
 int csctp_read_status(csctp_socket *socket, csctp_status *status);
 /// Aborts the association (the ABORT goes through the output function) and frees the socket.

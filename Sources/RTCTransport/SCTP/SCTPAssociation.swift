@@ -162,6 +162,13 @@ package final class SCTPAssociation {
         if !rest.isEmpty { stack.enter { csctp_input(id, rest, rest.count) } }
     }
 
+    /// Asks the peer for a sign of life now; its answer comes as any packet does. The library's own heartbeats are a second
+    /// apart and, unanswered, become rarer.
+    package func requestHeartbeat() {
+        guard state == .up, let socket else { return }
+        _ = stack.enter { csctp_heartbeat(socket, remotePort) }
+    }
+
     /// Sends one message. Before the association is up, and while the library is full, it waits in a bounded queue.
     package func send(
         stream: UInt16, ppid: UInt32, ordered: Bool, reliability: Reliability, bytes: UnsafeRawBufferPointer
