@@ -180,7 +180,8 @@ int csctp_connect(csctp_socket *socket, uint16_t local_port, uint16_t remote_por
     // The path of an association not yet there: the packets of its set-up keep to the MTU as well.
     path.spp_assoc_id = SCTP_FUTURE_ASSOC;
     path.spp_flags = SPP_PMTUD_DISABLE | SPP_HB_ENABLE;
-    path.spp_pathmtu = socket->options.mtu;
+    // Over AF_CONN the library counts the path's MTU without the common header.
+    path.spp_pathmtu = socket->options.mtu - (uint32_t)sizeof(struct sctp_common_header);
     path.spp_hbinterval = socket->options.heartbeat_ms;
     if (set(socket->socket, IPPROTO_SCTP, SCTP_PEER_ADDR_PARAMS, &path, sizeof path) != 0) return errno;
     if (usrsctp_bind(socket->socket, (struct sockaddr *)&local, sizeof local) != 0) return errno;
@@ -231,11 +232,8 @@ int csctp_read_status(csctp_socket *socket, csctp_status *status) {
     memset(&found, 0, sizeof found);
     socklen_t count = sizeof found;
     if (usrsctp_getsockopt(socket->socket, IPPROTO_SCTP, SCTP_STATUS, &found, &count) != 0) return errno;
-    status->unacknowledged_chunks = found.sstat_unackdata;
-    status->pending_chunks = found.sstat_penddata;
     status->srtt_ms = found.sstat_primary.spinfo_srtt;
     status->rto_ms = found.sstat_primary.spinfo_rto;
-    status->outgoing_streams = found.sstat_outstrms;
     return 0;
 }
 
@@ -248,4 +246,4 @@ void csctp_close(csctp_socket *socket) {
 
 void csctp_free(void *bytes) { free(bytes); }
 
-uint32_t csctp_crc32c(const void *bytes, size_t count) { return usrsctp_crc32c((void *)bytes, count); }
+uint32_t csctp_checksum(const void *packet, size_t count) { return usrsctp_crc32c((void *)packet, count); }

@@ -2,8 +2,8 @@ internal import RTCWire
 
 /// Messages of one data channel on their way into SCTP, cut into frames as they leave.
 ///
-/// With chunking (wire protocol §5.8) a message becomes frames of at most 64 KiB with a header byte; without, it is one
-/// frame. Frames of different messages never interleave. Bounded in bytes.
+/// With chunking (wire protocol §5.8) a message becomes frames of at most 64 KiB, or of what the peer takes if that is
+/// less, with a header byte; without, it is one frame. Frames of different messages never interleave. Bounded in bytes.
 struct MessageOutbox {
     private struct Message {
         let bytes: [UInt8]
@@ -12,11 +12,15 @@ struct MessageOutbox {
     }
 
     private let isChunked: Bool
+    private let frameBytes: Int
     private var messages: [Message] = []
     private var head = 0
     private(set) var waitingBytes = 0
 
-    init(isChunked: Bool) { self.isChunked = isChunked }
+    init(isChunked: Bool, frameBytes: Int = ChunkFraming.frameBytes) {
+        self.isChunked = isChunked
+        self.frameBytes = min(frameBytes, ChunkFraming.frameBytes)
+    }
 
     /// False, and nothing is kept, when too much waits already. One message always fits into an empty outbox.
     mutating func append(_ bytes: [UInt8], isText: Bool) -> Bool {
@@ -36,7 +40,7 @@ struct MessageOutbox {
             return (message.bytes, message.isText)
         }
         var offset = message.offset
-        let frame = ChunkSplitter.nextFrame(of: message.bytes.span.bytes, offset: &offset, isText: message.isText)
+        let frame = ChunkSplitter.nextFrame(of: message.bytes.span.bytes, offset: &offset, isText: message.isText, frameBytes: frameBytes)
         advance(by: offset - message.offset)
         // A frame is binary to SCTP whatever the message is.
         return (frame, false)

@@ -7,7 +7,8 @@ internal import RTCWire
 extension PeerCore {
     func startDataChannels(_ session: NegotiatedSession) {
         channels = DataChannelMachine(
-            isDTLSClient: session.isDTLSClient, maxOutgoingMessageBytes: session.maxMessageBytes)
+            isDTLSClient: session.isDTLSClient,
+            maxOutgoingMessageBytes: min(session.maxMessageBytes, SCTPAssociation.maxMessageBytes))
         let association: SCTPAssociation
         do throws(TransportError) {
             association = try SCTPAssociation(
@@ -37,7 +38,9 @@ extension PeerCore {
         }
         association.onStreamReset = { [weak self] streams in
             guard let self else { return }
-            self.channels?.handleIncomingReset(streams: streams, into: &self.channelOutputs)
+            // An empty list means all streams (RFC 6525 §4.1).
+            let affected = streams.isEmpty ? self.channelIDs.values.map(\.stream) : streams
+            self.channels?.handleIncomingReset(streams: affected, into: &self.channelOutputs)
             self.drainChannels()
         }
         association.onDown = { [weak self] error in
@@ -68,10 +71,12 @@ extension PeerCore {
             throw PeerError(.invalidState, "the \(label) channel is not open")
         }
         let isChunked = session.chunkingPeerMaxBytes != nil
-        let limit =
-            session.chunkingPeerMaxBytes.map { min($0, configuration.chunkingMaxMessageBytes ?? $0) } ?? session.maxMessageBytes
+        // What is one SCTP message must also fit into our own association: DC-04, a typed error and not a silent drop.
+        let frameLimit = min(session.maxMessageBytes, SCTPAssociation.maxMessageBytes)
+        let limit = session.chunkingPeerMaxBytes.map { min($0, configuration.chunkingMaxMessageBytes ?? $0) } ?? frameLimit
         guard bytes.count <= limit else { throw PeerError(.messageTooLarge, Self.tooLarge(bytes.count, limit)) }
-        guard outboxes[id, default: MessageOutbox(isChunked: isChunked)].append(bytes, isText: isText) else {
+        let newOutbox = MessageOutbox(isChunked: isChunked, frameBytes: frameLimit)
+        guard outboxes[id, default: newOutbox].append(bytes, isText: isText) else {
             throw PeerError(
                 .backpressure, "messages are sent faster than the server takes them; wait for replies before sending more")
         }
@@ -106,9 +111,14 @@ extension PeerCore {
     private func flushSends() {
         stalledSends.append(contentsOf: channelOutputs.sends)
         channelOutputs.sends.removeAll(keepingCapacity: true)
+        // What sending brings about may come back here: its messages wait their turn behind these.
+        guard !isFlushing else { return }
+        isFlushing = true
+        defer { isFlushing = false }
         var sent = 0
-        sending: for message in stalledSends {
+        sending: while sent < stalledSends.count {
             guard let sctp else { break }
+            let message = stalledSends[sent]
             let result = message.bytes.withUnsafeBytes { bytes in
                 sctp.send(
                     stream: message.stream, ppid: message.ppid, ordered: message.isOrdered,
@@ -152,6 +162,10 @@ extension PeerCore {
             receive(bytes, isText: isText, id: id, label: label)
         case .closed(let id):
             guard let label = channelLabels[id] else { return }
+            // From here a call on this channel is refused; it would wait for a reply that cannot come.
+            channelIDs[label] = nil
+            outboxes[id] = nil
+            assemblers[id] = nil
             openChannels.remove(label)
             onEvent?(.channelClosed(label))
             if openChannels.isEmpty { lose(PeerLoss(.closedByPeer, "the server closed the data channels")) }

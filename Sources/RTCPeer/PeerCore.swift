@@ -37,7 +37,7 @@ final class PeerCore {
     var receivers: [MediaReceiver?] = []
     let framePool = FrameBufferPool(maxCached: 16)
     /// RTP and RTCP that came before the keys did (DTLS-09); bounded.
-    var earlyPackets = BoundedQueue<[UInt8]>(capacity: 64)
+    var earlyPackets = BoundedQueue<[UInt8]>(capacity: 256)
     /// DTLS that came before our side of ICE was connected; a flight is at most a few datagrams.
     var earlyHandshake = BoundedQueue<[UInt8]>(capacity: 8)
     /// Scratch for outgoing protected packets; room for the largest packet and its authentication tag.
@@ -54,6 +54,7 @@ final class PeerCore {
     /// What SCTP had no room for; bounded because nothing is taken from the outboxes while it holds anything.
     var stalledSends: [SCTPSend] = []
     var isPumping = false
+    var isFlushing = false
 
     // Time and liveness
     var timer: NetworkTimer?
@@ -156,7 +157,9 @@ final class PeerCore {
         let now = executor.now
         startMedia(negotiated)
         try startSecurity(negotiated, now: now)
-        ice.setRemote(usernameFragment: negotiated.usernameFragment, password: negotiated.password)
+        guard ice.setRemote(usernameFragment: negotiated.usernameFragment, password: negotiated.password) else {
+            throw PeerError(.negotiation, "the server's ICE credentials in its SDP answer are malformed")
+        }
         ice.addRemoteCandidates(negotiated.candidates)
         if negotiated.endOfCandidates { ice.setRemoteGatheringDone() }
         rearm()
@@ -331,7 +334,9 @@ final class PeerCore {
         nextTick = now.adding(milliseconds: Self.tickMilliseconds)
         silentTicks = heardSinceTick ? 0 : silentTicks + 1
         heardSinceTick = false
-        if isIceConnected, silentTicks * Int(Self.tickMilliseconds) >= configuration.silenceLimitMilliseconds {
+        // Before there are keys the handshake has time limits of its own, and the peer may have nothing to say.
+        if srtp == nil { silentTicks = 0 }
+        if silentTicks * Int(Self.tickMilliseconds) >= configuration.silenceLimitMilliseconds {
             lose(PeerLoss(.silence, "nothing was heard from the server for \(Double(configuration.silenceLimitMilliseconds) / 1000) s"))
             return
         }

@@ -7,7 +7,7 @@ internal import Synchronization
 /// One decode thread of one video track: takes encoded frames from a bounded mailbox, decodes, and delivers to the
 /// track's consumers. The network thread submits and never waits.
 ///
-/// When the mailbox (8 frames) is full, or a frame does not decode, frames are dropped until the next key frame and
+/// When the mailbox (64 frames) is full, or a frame does not decode, frames are dropped until the next key frame and
 /// one is asked for.
 final class VideoDecodeWorker: Sendable {
     struct Counts: Sendable {
@@ -129,6 +129,7 @@ final class VideoDecodeWorker: Sendable {
         }
     }
 
-    /// `style.md` §5: encoded frames to the decoder.
-    private static let mailboxFrames = 8
+    /// A repaired gap releases up to a second of frames at once; with the eight of a steady stream it would overflow just
+    /// then and throw the repair away.
+    private static let mailboxFrames = 64
 }

@@ -99,6 +99,29 @@ final class SCTPPair {
     }
 }
 
+extension SCTPPair {
+    /// As `run`, with the real clock keeping step: when the library decides whether a chunk is old enough to be sent again, and
+    /// whether a path is idle, it looks there.
+    func runInRealTime(milliseconds: Int, until isDone: () -> Bool) async throws {
+        for _ in 0..<(milliseconds / 10) {
+            let start = NetworkExecutor.now()
+            run(milliseconds: 10)
+            if isDone() { return }
+            try await Task.sleep(for: .milliseconds(10) - (NetworkExecutor.now() - start))
+        }
+    }
+
+    /// As `runInRealTime`, but the real clock keeps step only while nothing moves, which is when timers decide.
+    func runPatiently(milliseconds: Int, until isDone: () -> Bool) async throws {
+        for _ in 0..<(milliseconds / 10) {
+            let before = packetSizes.count
+            run(milliseconds: 10)
+            if isDone() { return }
+            if packetSizes.count == before { try await Task.sleep(for: .milliseconds(10)) }
+        }
+    }
+}
+
 /// The packet with its CRC32C (RFC 9260 appendix A) in place.
 func withChecksum(_ packet: [UInt8]) -> [UInt8] {
     var bytes = packet

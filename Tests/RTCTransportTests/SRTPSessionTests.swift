@@ -32,7 +32,8 @@ struct SRTPSessionTests {
     @Test("SRTP-08 a key of another profile's length is refused with a typed error")
     func wrongKeyLength() {
         let keys = SRTPKeys(
-            profile: .aeadAES256GCM, clientKey: [UInt8](repeating: 1, count: 28), serverKey: [UInt8](repeating: 2, count: 28), isClient: true)
+            profile: .aeadAES256GCM, clientKey: [UInt8](repeating: 1, count: 28), serverKey: [UInt8](repeating: 2, count: 28),
+            isClient: true)
         #expect { try SRTPSession(keys: keys) } throws: { ($0 as? TransportError)?.kind == .srtpFailed }
     }
 
@@ -62,7 +63,8 @@ struct SRTPSessionTests {
         #expect(pair.unprotect(again) == .failure(.replay))
     }
 
-    @Test("SRTP-05 a gap of any length below sixteen wraps is followed within a few packets", arguments: [33_000, 70_000, 250_000, 900_000])
+    @Test(
+        "SRTP-05 a gap of any length below sixteen wraps is followed within a few packets", arguments: [33_000, 70_000, 250_000, 900_000])
     func longGap(gap: Int) throws {
         let pair = try SRTPPair()
         let start = 40_000

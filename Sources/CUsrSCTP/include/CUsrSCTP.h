@@ -37,7 +37,7 @@ typedef struct {
 } csctp_callbacks;
 
 typedef struct {
-    uint32_t mtu;
+    uint32_t mtu;  // the longest packet, common header included; at least 600
     uint32_t send_buffer;
     uint32_t receive_buffer;
     uint32_t partial_delivery_point;
@@ -48,11 +48,8 @@ typedef struct {
 } csctp_options;
 
 typedef struct {
-    uint32_t unacknowledged_chunks;
-    uint32_t pending_chunks;
     uint32_t srtt_ms;
     uint32_t rto_ms;
-    uint32_t outgoing_streams;
 } csctp_status;
 
 #define CSCTP_RELIABLE 0
@@ -77,7 +74,7 @@ int csctp_read_status(csctp_socket *socket, csctp_status *status);
 /// Aborts the association (the ABORT goes through the output function) and frees the socket.
 void csctp_close(csctp_socket *socket);
 void csctp_free(void *bytes);
-/// The checksum of RFC 9260 appendix A, for tests that build packets.
-uint32_t csctp_crc32c(const void *bytes, size_t count);
+/// CRC32C of RFC 9260 appendix A over a packet with a zero checksum field, as the field's four bytes read in host order.
+uint32_t csctp_checksum(const void *packet, size_t count);
 
 #endif

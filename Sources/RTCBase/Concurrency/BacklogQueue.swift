@@ -51,9 +51,11 @@ package final class BacklogQueue<Element: Sendable>: Sendable {
     /// Waits for the oldest element. Nil when finished and empty, cancelled, or displaced.
     package func next(isolation: isolated (any Actor)? = #isolation) async -> Element? {
         while true {
+            // A cancelled consumer gets nothing of the backlog: it would otherwise go on for as long as that lasts.
+            if Task.isCancelled { return nil }
             let (element, finished) = state.withLock { ($0.pop(), $0.isFinished) }
             if let element { return element }
-            if finished || Task.isCancelled { return nil }
+            if finished { return nil }
             let again = await withTaskCancellationHandler {
                 await withUnsafeContinuation { continuation in
                     let (displaced, resumeNow) = state.withLock { state -> (UnsafeContinuation<Bool, Never>?, Bool) in

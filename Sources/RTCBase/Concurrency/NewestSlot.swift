@@ -86,12 +86,12 @@ package final class NewestSlot<Element: Sendable>: Sendable {
     /// another consumer displaced this one.
     package func next(isolation: isolated (any Actor)? = #isolation) async -> Element? {
         while true {
+            if Task.isCancelled { return nil }
             switch take() {
             case .element(let element): return element
             case .finished: return nil
             case .empty: break
             }
-            if Task.isCancelled { return nil }
             let again = await withTaskCancellationHandler {
                 await withUnsafeContinuation { continuation in
                     install(Waiter(continuation))

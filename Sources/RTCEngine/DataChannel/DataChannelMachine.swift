@@ -36,7 +36,7 @@ package struct DataChannelMachine: Sendable {
     private let chunking: ChunkLimits?
     private var association = AssociationState.connecting
     /// Every channel that is not closed yet, by its stream.
-    private var channels: [UInt16: Channel] = [:]
+    private var channels: [UInt16: DataChannel] = [:]
     /// The next stream of ours that was never used; ids come back only when the association ends, so a late
     /// message of a closed channel never reaches a new one.
     private var nextStream: Int
@@ -67,7 +67,7 @@ package struct DataChannelMachine: Sendable {
         nextStream += 2
         generation &+= 1
         let id = ChannelID(stream: stream, generation: generation)
-        var channel = Channel(
+        var channel = DataChannel(
             id: id, label: label, protocolName: protocolName, isOrdered: isOrdered, reliability: reliability, state: .waiting,
             chunking: chunking)
         if association == .up {
@@ -162,7 +162,7 @@ package struct DataChannelMachine: Sendable {
 
     // MARK: Establishment (RFC 8832)
 
-    private func sendOpen(_ channel: inout Channel, into outputs: inout Outputs) {
+    private func sendOpen(_ channel: inout DataChannel, into outputs: inout Outputs) {
         let open = DCEPMessage.open(
             label: channel.label, protocolName: channel.protocolName, isOrdered: channel.isOrdered, reliability: channel.reliability)
         outputs.sends.append(.control(stream: channel.id.stream, bytes: open.bytes))
@@ -207,7 +207,7 @@ package struct DataChannelMachine: Sendable {
         let (isOrdered, reliability) = DCEPMessage.properties(channelType: channelType, reliability: parameter)
         generation &+= 1
         let id = ChannelID(stream: stream, generation: generation)
-        var channel = Channel(
+        var channel = DataChannel(
             id: id, label: label, protocolName: protocolName, isOrdered: isOrdered, reliability: reliability, state: .open,
             chunking: chunking)
         channel.isAcknowledged = true
@@ -243,6 +243,10 @@ package struct DataChannelMachine: Sendable {
         }
         // Data can overtake the acknowledgement on an unordered channel: it proves that the peer knows the channel.
         confirmOpen(stream, into: &outputs)
+        guard pendingBytes + bytes.byteCount <= 2 * (chunking?.ownMaxBytes ?? 0) + Self.maxPendingBytes else {
+            outputs.drops.count(.messageTooLarge)
+            return refuse(stream, into: &outputs)
+        }
         do {
             guard let message = try channels[stream]?.receive(isText: isText, isLast: isLast, bytes: bytes, drops: &outputs.drops)
             else { return }
@@ -253,6 +257,9 @@ package struct DataChannelMachine: Sendable {
         }
     }
 
+    /// Unfinished messages of all channels together: many channels must not hold what one may not.
+    private var pendingBytes: Int { channels.values.reduce(0) { $0 + $1.pendingBytes } }
+
     /// 65535 is reserved (RFC 8831 §6.5).
     private static let highestStream: UInt16 = 65_534
     /// Far more than the two a session needs; a peer cannot make us keep more.
@@ -260,128 +267,8 @@ package struct DataChannelMachine: Sendable {
     /// While the association is not up: enough for the first requests of an app.
     private static let maxQueuedMessages = 256
     private static let maxQueuedBytes = 1 << 20
+    /// On top of two chunked messages of the largest size, one for each channel that a session has.
+    private static let maxPendingBytes = 4 << 20
 }
 
 private enum AssociationState: Sendable { case connecting, up, closed }
-
-private enum ChannelState: Sendable {
-    /// The association is not up: nothing was sent.
-    case waiting
-    /// OPEN sent, not confirmed.
-    case opening
-    case open
-    /// Our stream is reset, the peer's not yet.
-    case closing
-}
-
-private struct QueuedMessage: Sendable {
-    var bytes: [UInt8]
-    var isText: Bool
-}
-
-private struct Channel: Sendable {
-    let id: ChannelID
-    let label: String
-    let protocolName: String
-    let isOrdered: Bool
-    let reliability: ChannelReliability
-    var state: ChannelState
-    /// Set when this channel's messages are chunked.
-    let chunking: ChunkLimits?
-    private var assembler: ChunkAssembler?
-    /// Until the peer confirmed the channel, data goes ordered so that it cannot overtake the OPEN (RFC 8832 §6).
-    var isAcknowledged = false
-    /// Sent before the association was up.
-    var queue: [QueuedMessage] = []
-    private var partial = PartialMessage()
-
-    init(
-        id: ChannelID, label: String, protocolName: String, isOrdered: Bool, reliability: ChannelReliability,
-        state: ChannelState, chunking: ChunkLimits?
-    ) {
-        self.id = id
-        self.label = label
-        self.protocolName = protocolName
-        self.isOrdered = isOrdered
-        self.reliability = reliability
-        self.state = state
-        self.chunking = isOrdered && reliability == .reliable ? chunking : nil
-        assembler = self.chunking.map { ChunkAssembler(maxMessageBytes: $0.ownMaxBytes) }
-    }
-
-    var queuedBytes: Int { queue.reduce(0) { $0 + $1.bytes.count } }
-
-    func isLocal(parity: UInt16) -> Bool { id.stream % 2 == parity }
-
-    mutating func beginClosing() {
-        state = .closing
-        partial = PartialMessage()
-        assembler = chunking.map { ChunkAssembler(maxMessageBytes: $0.ownMaxBytes) }
-    }
-
-    /// The message that this part completes. A throw is a violation of the chunked framing, which ends the channel.
-    mutating func receive(
-        isText: Bool, isLast: Bool, bytes: RawSpan, drops: inout DropCounters
-    ) throws(WireError) -> (isText: Bool, bytes: [UInt8])? {
-        guard let discardedBefore = assembler?.discardedMessages else {
-            return partial.append(bytes, isText: isText, isLast: isLast, drops: &drops)
-        }
-        let message = try assembler?.receive(bytes, isText: isText)
-        drops.count(.messageTooLarge, by: (assembler?.discardedMessages ?? discardedBefore) - discardedBefore)
-        return message
-    }
-
-    func appendOutgoing(_ message: QueuedMessage, maxFrameBytes: Int, to sends: inout [SCTPSend]) {
-        guard chunking != nil else {
-            let isEmpty = message.bytes.isEmpty
-            let kind: PayloadProtocol = message.isText ? (isEmpty ? .textEmpty : .text) : (isEmpty ? .binaryEmpty : .binary)
-            return sends.append(outgoing(isEmpty ? [0] : message.bytes, kind))
-        }
-        let frameBytes = min(ChunkFraming.frameBytes, max(maxFrameBytes, 2))
-        for frame in ChunkSplitter.frames(of: message.bytes.span.bytes, isText: message.isText, frameBytes: frameBytes) {
-            sends.append(outgoing(frame, .binary))
-        }
-    }
-
-    private func outgoing(_ bytes: [UInt8], _ kind: PayloadProtocol) -> SCTPSend {
-        SCTPSend(
-            stream: id.stream, ppid: kind.rawValue, isOrdered: isOrdered || !isAcknowledged, reliability: reliability, bytes: bytes)
-    }
-}
-
-/// Old senders cut messages themselves: deprecated payload kinds for all parts but the last (RFC 8831 §8).
-private struct PartialMessage: Sendable {
-    private var isOpen = false
-    private var isText = false
-    private var isTooLarge = false
-    private var bytes: [UInt8] = []
-
-    mutating func append(
-        _ part: RawSpan, isText: Bool, isLast: Bool, drops: inout DropCounters
-    ) -> (isText: Bool, bytes: [UInt8])? {
-        if isOpen, self.isText != isText {
-            // The unfinished message is lost; this part begins another.
-            drops.count(.malformedDataChannel)
-            self = PartialMessage()
-        }
-        guard isOpen || !isLast else { return (isText, part.copy()) }
-        isOpen = true
-        self.isText = isText
-        if isTooLarge || bytes.count + part.byteCount > Self.maxBytes {
-            isTooLarge = true
-            bytes = []
-        } else {
-            part.withUnsafeBytes { bytes.append(contentsOf: $0) }
-        }
-        guard isLast else { return nil }
-        defer { self = PartialMessage() }
-        guard !isTooLarge else {
-            drops.count(.messageTooLarge)
-            return nil
-        }
-        return (isText, bytes)
-    }
-
-    /// What we announce as our own `max-message-size`.
-    private static let maxBytes = 262_144
-}

@@ -50,7 +50,7 @@ package struct TransportFeedbackBuilder: Sendable {
         tooOld = 0
         base = min(base, value)
         for gap in end..<max(end, value) { arrivals[slot(gap)] = 0 }
-        let ticks = UInt32(truncatingIfNeeded: now.nanoseconds(since: start) / Self.tick + 1)
+        let ticks = UInt32(truncatingIfNeeded: max(0, now.nanoseconds(since: start)) / Self.tick + 1)
         if value < end, arrivals[slot(value)] != 0 { return }
         arrivals[slot(value)] = ticks
         end = max(end, value + 1)

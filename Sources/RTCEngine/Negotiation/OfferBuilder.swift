@@ -43,7 +43,7 @@ package struct OfferBuilder: Sendable {
     private func sessionAttributes() -> [SDPAttribute] {
         var attributes = [
             SDPAttribute(name: "extmap-allow-mixed"),
-            SDPAttribute(name: "msid-semantic", value: " WMS \(configuration.streamID)"),
+            SDPAttribute(name: "msid-semantic", value: "WMS \(configuration.streamID)"),
         ]
         if configuration.offersFrameMetadata {
             attributes.append(SDPAttribute(name: SessionAttribute.frameMetadata, value: SessionAttribute.frameMetadataVersion))

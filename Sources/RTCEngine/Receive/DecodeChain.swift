@@ -16,6 +16,8 @@ package struct DecodeChain: Sendable {
     /// The last delivered picture id, and which of the 128 up to it were delivered (bit 0 is the last).
     private var lastPicture: (id: UInt16, isLong: Bool)?
     private var history: UInt128 = 0
+    /// Frames left out since the last delivered one.
+    private var undecodable = 0
 
     package init() {}
 
@@ -34,6 +36,7 @@ package struct DecodeChain: Sendable {
     /// The frame goes to the decoder. `canDecode` was true.
     package mutating func deliver(_ info: PayloadInfo, afterLoss: Bool = false) {
         if afterLoss { intactLayers = 0 }
+        undecodable = 0
         if info.isKeyFrame {
             needsKeyFrame = false
             intactLayers = .max
@@ -54,6 +57,14 @@ package struct DecodeChain: Sendable {
         intactLayers = 0
         // Without anything to tell which frames are independent of the loss, only a key frame helps.
         if lastBaseLayerIndex == nil, lastPicture == nil { needsKeyFrame = true }
+    }
+
+    /// A whole frame was left out because it cannot be decoded. Without references of its own every later base-layer frame
+    /// builds on it; its index and picture id must not look like those of a continuation after they wrapped.
+    package mutating func noteUndecodable(_ info: PayloadInfo) {
+        undecodable += 1
+        if !isOnlyUpperLayer(info), info.references == nil || undecodable >= Self.maxUndecodable { needsKeyFrame = true }
+        noteLoss()
     }
 
     package mutating func reset() { self = DecodeChain() }
@@ -90,4 +101,7 @@ package struct DecodeChain: Sendable {
     private static func difference(_ a: UInt16, _ aIsLong: Bool, _ b: UInt16, _ bIsLong: Bool) -> Int {
         Int((a &- b) & (aIsLong && bIsLong ? 0x7FFF : 0x7F))
     }
+
+    /// Half of what a picture id of 7 bits can tell apart.
+    private static let maxUndecodable = 64
 }

@@ -71,7 +71,10 @@ package final class SCTPAssociation {
     private var wantsPump = false
 
     private var waitingResets: [UInt16] = []
+    /// Ticks for which ready resets have waited for the peer to acknowledge everything.
+    private var resetTicks = 0
     private var refusedResets = 0
+    private var resetGate = SCTPResetGate { packet in csctp_checksum(packet, packet.count) }
 
     /// Messages whose first parts have come, by stream and order. The library delivers long ones in parts.
     private var partial: [PartialKey: PartialMessage] = [:]
@@ -100,7 +103,7 @@ package final class SCTPAssociation {
         self.stallNanoseconds = stallNanoseconds
         id = stack.register(self)
         var options = csctp_options()
-        options.mtu = UInt32(clamping: mtu)
+        options.mtu = UInt32(clamping: max(600, mtu))
         options.send_buffer = UInt32(SCTPAssociation.bufferBytes)
         options.receive_buffer = UInt32(SCTPAssociation.bufferBytes)
         options.partial_delivery_point = 64 << 10
@@ -133,7 +136,8 @@ package final class SCTPAssociation {
 
     /// The smoothed round trip of the path, from data or heartbeats about every second; nil before the first measurement.
     package var roundTripTimeNanoseconds: Int64? {
-        guard state == .up, let status = readStatus() else { return nil }
+        var status = csctp_status()
+        guard state == .up, let socket, csctp_read_status(socket, &status) == 0 else { return nil }
         if status.srtt_ms > 0 { return Int64(status.srtt_ms) * 1_000_000 }
         // The library keeps whole milliseconds. Zero is either no measurement yet or a path under one.
         return status.rto_ms == SCTPAssociation.initialTimeoutMilliseconds ? nil : 500_000
@@ -152,7 +156,10 @@ package final class SCTPAssociation {
         guard state == .connecting || state == .up else { return drops.count(.staleGeneration) }
         guard packet.count >= SCTPAssociation.leastPacketBytes else { return drops.count(.malformedDataChannel) }
         progress.noteReceived(packet)
-        stack.enter { csctp_input(id, packet.baseAddress, packet.count) }
+        guard let rest = resetGate.noteReceived(packet).replacement else {
+            return stack.enter { csctp_input(id, packet.baseAddress, packet.count) }
+        }
+        if !rest.isEmpty { stack.enter { csctp_input(id, rest, rest.count) } }
     }
 
     /// Sends one message. Before the association is up, and while the library is full, it waits in a bounded queue.
@@ -192,6 +199,7 @@ package final class SCTPAssociation {
 
     /// A packet from within the library. False when there is no room: the library then keeps data and tries later.
     func enqueue(_ packet: UnsafeRawBufferPointer) -> Bool {
+        resetGate.noteSent(packet)
         guard packets.append(packet) else {
             drops.count(.sendFailed)
             return false
@@ -210,6 +218,7 @@ package final class SCTPAssociation {
             wantsPump = false
             pump()
         }
+        if let request = resetGate.takeReady(), state == .up { stack.enter { csctp_input(id, request, request.count) } }
         flushPackets()
         reportBufferedBytes()
     }
@@ -275,7 +284,7 @@ package final class SCTPAssociation {
     /// From the stack's tick.
     func onTick(_ now: MonotonicTime) {
         guard state != .down else { return }
-        startResets()
+        resetTicks = waitingResets.isEmpty ? 0 : resetTicks + 1
         pump()
         flushPackets()
         reportBufferedBytes()
@@ -357,7 +366,9 @@ package final class SCTPAssociation {
     private func startResets() {
         guard state == .up, let socket, !waitingResets.isEmpty else { return }
         let ready = waitingResets.filter { queuedPerStream[$0] == nil }
-        guard !ready.isEmpty else { return }
+        // A request that overtakes data makes some peers (usrsctp, see `SCTPResetGate`) forget about it, so it waits for a while
+        // until nothing is in flight. With steady traffic on other streams that moment may not come, nor is it needed then.
+        guard !ready.isEmpty, libraryBytes == 0 || resetTicks >= SCTPAssociation.resetPatienceTicks else { return }
         let batch = Array(ready.prefix(SCTPAssociation.resetsAtOnce))
         switch stack.enter({ csctp_reset(socket, batch, batch.count) }) {
         case 0: waitingResets.removeAll { batch.contains($0) }
@@ -409,16 +420,9 @@ package final class SCTPAssociation {
         guard state == .up else { return }
         if let last = lastProgressCheck, now.nanoseconds(since: last) < SCTPAssociation.progressCheckNanoseconds { return }
         lastProgressCheck = now
-        let inLibrary = readStatus().map { $0.unacknowledged_chunks + $0.pending_chunks > 0 } ?? false
-        if progress.isStalled(isOutstanding: inLibrary || !queue.isEmpty, now: now, limitNanoseconds: stallNanoseconds) {
+        if progress.isStalled(isOutstanding: bufferedBytes > 0, now: now, limitNanoseconds: stallNanoseconds) {
             fail(TransportError(.timeout, "the peer acknowledges no data on the SCTP association"))
         }
-    }
-
-    private func readStatus() -> csctp_status? {
-        guard let socket else { return nil }
-        var status = csctp_status()
-        return csctp_read_status(socket, &status) == 0 ? status : nil
     }
 
     private func fail(_ error: TransportError) {
@@ -454,6 +458,7 @@ package final class SCTPAssociation {
     private static let leastPacketBytes = 16
     private static let initialTimeoutMilliseconds: UInt32 = 500
     private static let resetsAtOnce = 64
+    private static let resetPatienceTicks = 30
     private static let refusedResetLimit = 64
     private static let progressCheckNanoseconds: Int64 = 250_000_000
 }

@@ -68,6 +68,8 @@ package final class SCTPStack {
     private struct Entry { weak var association: SCTPAssociation? }
 
     func register(_ association: SCTPAssociation) -> UInt64 {
+        // With nobody to tick for, the library's clock stood still: its first tick must not count that time.
+        if associations.isEmpty { lastTick = nil }
         lastID += 1
         associations[lastID] = Entry(association: association)
         return lastID

@@ -21,6 +21,7 @@ final class ClientState: Sendable {
 
     private struct Registry {
         var tracks: [String: Track] = [:]
+        var isFinished = false
     }
 
     private struct EngineReference: Sendable { weak var engine: SessionEngine? }
@@ -66,14 +67,17 @@ final class ClientState: Sendable {
 
     // MARK: Tracks
 
-    /// The one object for a name, made on first use.
+    /// The one object for a name, made on first use. After the end of the client an unregistered one that is
+    /// finished: a track refers to this object, so a registered one would keep both alive for ever.
     func track(named name: String) -> Track {
-        registry.withLock { registry in
-            if let track = registry.tracks[name] { return track }
+        let (track, isFinished) = registry.withLock { registry in
+            if let track = registry.tracks[name] { return (track, false) }
             let track = Track(name: name, state: self)
-            registry.tracks[name] = track
-            return track
+            if !registry.isFinished { registry.tracks[name] = track }
+            return (track, registry.isFinished)
         }
+        if isFinished { track.remote.finish() }
+        return track
     }
 
     /// The declared tracks, in declaration order.
@@ -85,6 +89,7 @@ final class ClientState: Sendable {
     /// Ends every frame sequence and lets go of the tracks; the client is closed or gone.
     func finishTracks() {
         let tracks = registry.withLock { registry in
+            registry.isFinished = true
             defer { registry.tracks.removeAll() }
             return Array(registry.tracks.values)
         }

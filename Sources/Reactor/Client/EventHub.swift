@@ -6,7 +6,8 @@ internal import Synchronization
 ///
 /// Events are posted from the network thread, so handlers and streams see one order. Handlers are always posted to the
 /// queue, never called inline, and a handler whose subscription was cancelled, or whose client was closed, is not
-/// started any more.
+/// started any more. The far end decides how many messages and errors there are, so those that wait behind a slow handler
+/// are bounded; changes of status are few and never dropped.
 final class EventHub: Sendable {
     private struct Handlers {
         var nextID: UInt64 = 0
@@ -24,6 +25,9 @@ final class EventHub: Sendable {
 
     private let handlers = Mutex(Handlers())
     private let isClosed = Atomic(false)
+    /// Events posted to the queue whose handlers have not run yet.
+    private let waiting = Atomic<Int>(0)
+    private let dropped = Atomic<UInt64>(0)
     let queue: DispatchQueue
 
     let statusUpdates = Broadcaster<ReactorStatus>()
@@ -52,7 +56,12 @@ final class EventHub: Sendable {
             return table.nextID
         }
         return Subscription(state: state) { [weak self] in
-            self?.handlers.withLock { $0[keyPath: list].removeAll { $0.id == id } }
+            // The handler may own the last reference to a client, whose end comes back here: released outside the lock.
+            let removed = self?.handlers.withLock { table -> Registered<Value>? in
+                guard let index = table[keyPath: list].firstIndex(where: { $0.id == id }) else { return nil }
+                return table[keyPath: list].remove(at: index)
+            }
+            withExtendedLifetime(removed) {}
         }
     }
 
@@ -60,7 +69,7 @@ final class EventHub: Sendable {
 
     func post(status: ReactorStatus) {
         statusUpdates.send(status)
-        post(status, to: \.status)
+        post(status, to: \.status, isBounded: false)
     }
 
     func post(message: JSONValue) {
@@ -78,15 +87,28 @@ final class EventHub: Sendable {
         post(error, to: \.error)
     }
 
-    private func post<Value>(_ value: Value, to list: any KeyPath<Handlers, [Registered<Value>]> & Sendable) {
+    /// Messages and errors that no handler saw because too many waited already.
+    var droppedCount: UInt64 { dropped.load(ordering: .relaxed) }
+
+    private func post<Value: Sendable>(
+        _ value: Value, to list: any KeyPath<Handlers, [Registered<Value>]> & Sendable, isBounded: Bool = true
+    ) {
         let current = handlers.withLock { $0[keyPath: list] }
         guard !current.isEmpty else { return }
+        if isBounded, waiting.load(ordering: .relaxed) >= Self.maxWaiting {
+            dropped.add(1, ordering: .relaxed)
+            return
+        }
+        waiting.add(1, ordering: .relaxed)
         queue.async { [self] in
+            waiting.subtract(1, ordering: .relaxed)
             for registered in current where !registered.state.isCancelled && !isClosed.load(ordering: .acquiring) {
                 registered.handler(value)
             }
         }
     }
+
+    static let maxWaiting = 4096
 
     /// No handler starts from now on, and every stream ends.
     func close() {

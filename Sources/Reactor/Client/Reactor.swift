@@ -139,7 +139,8 @@ public actor Reactor {
     ///
     /// Harmless without a session and on a closed client. It is not cancelled with its task: it finishes within its own
     /// time limit, because a cancelled cleanup would leave the session behind.
-    public func disconnect() async throws { await engine.disconnect() }
+    /// - Throws: `.aborted` when the client is closed meanwhile; what was begun goes on.
+    public func disconnect() async throws { try await engine.disconnect() }
 
     /// Releases everything on this machine at once, without ending the session on the server.
     ///

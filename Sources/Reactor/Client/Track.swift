@@ -66,7 +66,9 @@ public actor Track {
     /// - Throws: `ReactorError.invalidState` when the client is gone, the track sends, or it is an audio track.
     public nonisolated func onFrame(_ handler: @escaping @Sendable (VideoFrame) -> Void) throws -> Subscription {
         let frames = try videoFrames
-        return deliver { for await frame in frames { handler(frame) } }
+        return deliver { mayDeliver in
+            for await frame in frames where mayDeliver() { handler(frame) }
+        }
     }
 
     /// Receives decoded audio in blocks of 10 ms.
@@ -78,7 +80,9 @@ public actor Track {
     @_disfavoredOverload
     public nonisolated func onFrame(_ handler: @escaping @Sendable (AudioFrame) -> Void) throws -> Subscription {
         let frames = try audioFrames
-        return deliver { for await frame in frames { handler(frame) } }
+        return deliver { mayDeliver in
+            for await frame in frames where mayDeliver() { handler(frame) }
+        }
     }
 
     /// Receives video frames without copying them.
@@ -89,10 +93,10 @@ public actor Track {
     public nonisolated func onRawFrame(_ handler: @escaping @Sendable (borrowing RawVideoFrame) -> Void) throws -> Subscription {
         try requireReceiving(.video, operation: "onRawFrame")
         let remote = self.remote
-        return deliver {
+        return deliver { mayDeliver in
             let consumer = remote.addVideoConsumer()
             while let picture = await consumer.next() {
-                guard let pixels = picture.bgra() else { continue }
+                guard mayDeliver(), let pixels = picture.bgra() else { continue }
                 Self.lend(picture, pixels: pixels.buffer, trackName: remote.name, to: handler)
             }
         }
@@ -164,10 +168,16 @@ public actor Track {
         }
     }
 
-    private nonisolated func deliver(_ body: @escaping @Sendable () async -> Void) -> Subscription {
+    /// Runs the loop on the delivery thread. It asks before each call of the handler: what still waits when the subscription
+    /// is cancelled or the client is closed starts no handler any more.
+    private nonisolated func deliver(
+        _ loop: @escaping @Sendable (_ mayDeliver: @Sendable () -> Bool) async -> Void
+    ) -> Subscription {
         let thread = delivery.thread(name: name)
-        let task = Task(executorPreference: thread) { await body() }
-        return Subscription { task.cancel() }
+        let cancelled = Subscription.State()
+        let state = self.state
+        let task = Task(executorPreference: thread) { await loop { !cancelled.isCancelled && state.isAlive } }
+        return Subscription(state: cancelled) { task.cancel() }
     }
 }
 

@@ -12,9 +12,8 @@ final class Connection {
     private var openChannels: Set<String> = []
     private var loss: PeerLoss?
     private var readiness: CheckedContinuation<Void, any Error>?
-    private var isCancelled = false
-    /// The client's own limit for connecting ran out.
-    private(set) var didTimeOut = false
+    /// Given up: what still comes from its peer concerns nobody.
+    private(set) var isCancelled = false
 
     // Trickle: what was found while the connection had no id, or another request was on its way.
     var candidates: [String] = []
@@ -32,12 +31,6 @@ final class Connection {
         isCancelled = true
         task?.cancel()
         resumeReadiness(.failure(CancellationError()))
-    }
-
-    func timeOut() {
-        guard !isSettled else { return }
-        didTimeOut = true
-        cancel()
     }
 
     var isReady: Bool { openChannels.count == MessageChannel.allCases.count }

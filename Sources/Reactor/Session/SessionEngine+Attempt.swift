@@ -14,26 +14,25 @@ extension SessionEngine {
 
     private func run(_ attempt: Attempt) async {
         let generation = attempt.generation
+        let operation: CoreError.Operation = attempt.isReconnect ? .reconnect : .connect
         let limit = configuration.connectTimeout.map { limit in
             Task {
                 try await Task.sleep(for: max(.zero, limit))
-                connections[generation]?.timeOut()
+                let failure = CoreError(
+                    .requestTimeout, "timed out: \(operation.rawValue) did not complete within \(limit)", operation: operation)
+                perform(.timedOut(failure, generation))
             }
         }
         defer { limit?.cancel() }
         do {
             try await runSteps(attempt)
+            // Lost between the last channel's opening and here: nobody would hear of it again.
+            if let loss = connections[generation]?.lossBeforeReady { throw loss.failure }
             connections[generation]?.isSettled = true
             perform(.transportReady(generation))
         } catch {
             connections[generation]?.isSettled = true
-            let operation: CoreError.Operation = attempt.isReconnect ? .reconnect : .connect
-            var failure = CoreError(error, operation: operation)
-            if let limit = configuration.connectTimeout, connections[generation]?.didTimeOut == true {
-                failure = CoreError(
-                    .requestTimeout, "timed out: \(operation.rawValue) did not complete within \(limit)", operation: operation)
-            }
-            perform(.stepFailed(failure, generation))
+            perform(.stepFailed(CoreError(error, operation: operation), generation))
             // Whatever the machine said about it, a failed attempt leaves no transport behind.
             closeConnection(generation)
         }
@@ -219,7 +218,7 @@ extension SessionEngine {
     // MARK: Events of the peer
 
     private func handle(_ event: PeerEvent, _ generation: Generation) {
-        guard let connection = connections[generation] else { return drops.count(.staleGeneration) }
+        guard let connection = connections[generation], !connection.isCancelled else { return drops.count(.staleGeneration) }
         switch event {
         case .localCandidate(let candidate):
             connection.candidates.append(candidate)

@@ -88,7 +88,8 @@ extension SessionEngine {
                         do throws(CoreError) {
                             try send(try encode(id), on: channel, over: peer, operation: call.operation)
                         } catch {
-                            _ = take(id, on: channel)
+                            // Resumed already when sending brought the connection down.
+                            guard take(id, on: channel) != nil else { return }
                             throw error
                         }
                         rearm()

@@ -53,10 +53,10 @@ actor SessionEngine {
 
     func reconnect() async throws { try await lifecycleCall { .reconnectCalled($0) } }
 
-    /// Not cancelled with its caller's task, and harmless without a session.
-    func disconnect() async {
+    /// Not cancelled with its caller's task, and harmless without a session. Throws only when the client is closed meanwhile.
+    func disconnect() async throws {
         let call = makeCall()
-        _ = try? await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             callers[call] = continuation
             perform(.disconnectCalled(call))
         }

@@ -24,6 +24,8 @@ extension SessionMachine {
         case transportReady(Generation)
         /// A step failed, or the attempt stopped after `cancelAttempt`. Ends the attempt; comes exactly once unless `transportReady` did.
         case stepFailed(CoreError, Generation)
+        /// The client's limit for the whole attempt ran out; its task is still to report its end.
+        case timedOut(CoreError, Generation)
 
         // The connection
         /// `cause` as in "Disconnected", "Failed", "Closed", or words of our own ("both data channels closed").

@@ -59,12 +59,27 @@ extension SessionMachine {
         fail(error, generation, &actions)
     }
 
+    /// The client's own limit ran out: the call ends now, whatever its request still waits for.
+    mutating func timedOut(_ error: CoreError, _ generation: Generation, _ actions: inout [Action]) {
+        guard isRunning(generation) else {
+            staleEvents += 1
+            return
+        }
+        giveUpRunning(generation, &actions)
+        fail(error, generation, &actions)
+    }
+
+    /// Stops the running attempt's task. A session that it may still be creating has to be ended.
+    private mutating func giveUpRunning(_ generation: Generation, _ actions: inout [Action]) {
+        actions.append(.cancelAttempt(generation))
+        if case .connecting(_, let attempt, _) = phase, attempt.purpose == .create, sessionID == nil { unsettled[generation] = .end }
+    }
+
     mutating func transportLost(_ cause: String, _ generation: Generation, _ actions: inout [Action]) {
         let message = "peer connection state: \(cause)" + (announcedEnd.map { " (the session ended: \($0))" } ?? "")
         if isRunning(generation) {
             // The attempt's task would go on waiting for what will not come.
-            actions.append(.cancelAttempt(generation))
-            if case .connecting(_, let attempt, _) = phase, attempt.purpose == .create, sessionID == nil { unsettled[generation] = .end }
+            giveUpRunning(generation, &actions)
             fail(CoreError(.transportError, message), generation, &actions)
         } else if phase == .ready(generation) {
             actions.append(.emitError(CoreError(.disconnected, message)))

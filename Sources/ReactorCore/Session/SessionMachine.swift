@@ -132,6 +132,7 @@ package struct SessionMachine: Sendable {
             }
         case .transportReady(let generation): transportReady(generation, &actions)
         case .stepFailed(let error, let generation): stepFailed(error, generation, &actions)
+        case .timedOut(let error, let generation): timedOut(error, generation, &actions)
         case .transportLost(let cause, let generation): transportLost(cause, generation, &actions)
         case .endAnnounced(let reason, let generation):
             guard phase == .ready(generation) else { return ignoreStale() }

@@ -186,6 +186,32 @@ struct AudioJitterBufferTests {
         #expect(UInt64(player.played.count) + player.buffer.drops[.audioOverflow] >= 296)
     }
 
+    @Test("AUD-07 at 5 % loss every hole is filled, most of it from FEC, and none with zeros", arguments: 1...5 as ClosedRange<UInt64>)
+    func randomLoss(seed: UInt64) {
+        var generator = SplitMix64(seed: seed)
+        var player = Player()
+        var lost = 0
+        for step in 0..<2_000 {
+            if step % 2 == 0 {
+                let number = step / 2
+                if number > 3, number < 990, generator.chance(0.05) {
+                    lost += 1
+                } else {
+                    player.insert(Int64(number), timestamp: UInt32(number * 960))
+                }
+            }
+            player.tick()
+        }
+        let statistics = player.buffer.statistics
+        #expect(statistics.packetsLost == UInt64(lost), "seed \(seed)")
+        #expect(statistics.repairedSamples + statistics.concealedSamples == UInt64(lost * 960), "seed \(seed)")
+        #expect(statistics.repairedSamples >= UInt64(lost * 960) * 8 / 10, "seed \(seed)")
+        let silences = player.decisions.drop { if case .packet = $0 { false } else { true } }.count {
+            if case .silence = $0 { true } else { false }
+        }
+        #expect(silences == 0, "seed \(seed)")
+    }
+
     @Test("AUD-11 nothing of before a pause, and nothing that came during it, plays after it")
     func pause() {
         var player = Player()

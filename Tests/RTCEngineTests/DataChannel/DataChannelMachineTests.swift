@@ -1,5 +1,6 @@
 import RTCBase
 import RTCEngine
+import RTCSimulation
 import RTCWire
 import Testing
 
@@ -310,6 +311,34 @@ struct DataChannelMachineTests {
         #expect(throws: DataChannelError.notOpen) { try machine.send(ids[0], bytes: [], isText: false, into: &outputs) }
     }
 
+    @Test("arbitrary messages and resets neither trap nor grow without bound", arguments: 1...4 as ClosedRange<UInt64>)
+    func arbitrary(seed: UInt64) {
+        var generator = SplitMix64(seed: seed)
+        let chunking = seed % 2 == 0 ? ChunkLimits(ownMaxBytes: 500, peerMaxBytes: 500) : nil
+        var machine = DataChannelMachine(isDTLSClient: seed > 2, maxOutgoingMessageBytes: 1000, chunking: chunking)
+        var outputs = DataChannelMachine.Outputs()
+        _ = machine.openChannel(label: "data", into: &outputs)
+        machine.associationUp(into: &outputs)
+        for _ in 0..<20_000 {
+            let stream = UInt16.random(in: 0...3_000, using: &generator)
+            var bytes = (0..<Int.random(in: 0...30, using: &generator)).map { _ in UInt8.random(in: 0...3, using: &generator) }
+            switch Int.random(in: 0...9, using: &generator) {
+            case 0: machine.handleIncomingReset(streams: [stream, stream &+ 1], into: &outputs)
+            case 1...4:
+                bytes =
+                    DCEPMessage.open(
+                        channelType: UInt8.random(in: 0...3, using: &generator), priority: 0, reliability: 9, label: "l", protocolName: ""
+                    ).bytes
+                machine.handleMessage(stream: stream, ppid: 50, bytes: bytes.span.bytes, into: &outputs)
+            default:
+                let ppid = UInt32.random(in: 49...58, using: &generator)
+                machine.handleMessage(stream: stream % 8, ppid: ppid, bytes: bytes.span.bytes, into: &outputs)
+            }
+            outputs.removeAll()
+        }
+        #expect(machine.openChannelCount <= 1024, "seed \(seed)")
+    }
+
     @Test("what waits for the association is bounded")
     func waitingBound() throws {
         var machine = DataChannelMachine(isDTLSClient: false, maxOutgoingMessageBytes: 262_144)
@@ -388,6 +417,21 @@ struct ChunkedDataChannelTests {
         machine.handleMessage(stream: 0, ppid: 53, bytes: [UInt8(0), 9].span.bytes, into: &outputs)
         #expect(outputs.events == [.message(ChannelID(stream: 0, generation: 1), isText: false, bytes: [9])])
         #expect(outputs.drops[.messageTooLarge] == 1)
+    }
+
+    @Test("unfinished messages on many channels are bounded together")
+    func manyChannels() {
+        let limits = ChunkLimits(ownMaxBytes: 1_000_000, peerMaxBytes: 1_000_000)
+        var machine = DataChannelMachine(isDTLSClient: false, maxOutgoingMessageBytes: 1_000, chunking: limits)
+        var outputs = DataChannelMachine.Outputs()
+        machine.associationUp(into: &outputs)
+        let frame = [0x01] + [UInt8](repeating: 0, count: 65_535)
+        for stream in stride(from: 0, to: 200, by: 2) as StrideTo<UInt16> {
+            open(&machine, stream, into: &outputs)
+            for _ in 0..<10 { machine.handleMessage(stream: stream, ppid: 53, bytes: frame.span.bytes, into: &outputs) }
+        }
+        #expect(outputs.resets.count > 85)
+        #expect(outputs.drops[.messageTooLarge] == UInt64(outputs.resets.count))
     }
 
     @Test("unordered or unreliable channels are not chunked")

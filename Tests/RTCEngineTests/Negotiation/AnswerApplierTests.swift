@@ -331,6 +331,26 @@ struct AnswerApplierTests {
         #expect(try Fixtures.apply(answer, to: plain, configuration).chunkingPeerMaxBytes == nil)
     }
 
+    @Test(
+        "descriptions of other stacks give a session or a typed error", .enabled(if: NegotiationFixtures.hasCaptures, "shared/ is absent"))
+    func corpora() throws {
+        var outcomes = (sessions: 0, errors: 0)
+        for text in Fixtures.corpora {
+            guard let description = try? SessionDescription(parsing: text) else { continue }
+            for offer in [description, offer] {
+                do throws(NegotiationError) {
+                    let session = try Fixtures.apply(description, to: offer)
+                    #expect(session.sections.count <= Fixtures.tracks.count && !session.fingerprints.isEmpty)
+                    outcomes.sessions += 1
+                } catch {
+                    #expect(!error.message.isEmpty)
+                    outcomes.errors += 1
+                }
+            }
+        }
+        #expect(outcomes.errors > 0)
+    }
+
     @Test("each error has a code and says what to do")
     func errorTexts() {
         let errors: [NegotiationError] = [

@@ -61,14 +61,23 @@ enum NegotiationFixtures {
         try AnswerApplier.apply(answer, to: offer ?? self.offer(configuration), configuration: configuration)
     }
 
-    /// Nil when the shared folder is not there.
-    static func capture(_ name: String) -> String? {
+    private static var shared: URL {
         let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let shared =
-            ProcessInfo.processInfo.environment["REACTOR_SHARED"].map { URL(filePath: $0) }
+        return ProcessInfo.processInfo.environment["REACTOR_SHARED"].map { URL(filePath: $0) }
             ?? package.deletingLastPathComponent().appending(path: "shared")
-        return try? String(contentsOf: shared.appending(path: "spec/captures/\(name)"), encoding: .utf8)
+    }
+
+    /// Nil when the shared folder is not there.
+    static func capture(_ name: String) -> String? {
+        try? String(contentsOf: shared.appending(path: "spec/captures/\(name)"), encoding: .utf8)
     }
     static var hasCaptures: Bool { capture("sdk-1.13-offer.sdp") != nil }
+
+    /// Descriptions that other stacks wrote.
+    static var corpora: [String] {
+        let folder = shared.appending(path: "vectors/corpora/sdp")
+        let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
+        return files.compactMap { try? String(contentsOf: $0, encoding: .utf8) }
+    }
 }

@@ -90,7 +90,7 @@ struct OfferBuilderTests {
         #expect(lines.filter { $0 == "c=IN IP4 0.0.0.0" }.count == 5)
         #expect(lines.contains("m=application 9 UDP/DTLS/SCTP webrtc-datachannel"))
         #expect(lines.contains("a=sctp-port:5000"))
-        #expect(lines.contains("a=msid-semantic: WMS reactor-stream"))
+        #expect(lines.contains("a=msid-semantic:WMS reactor-stream"))
         let firstMedia = try #require(lines.firstIndex { $0.hasPrefix("m=") })
         #expect(try #require(lines.firstIndex { $0.hasPrefix("a=x-reactor") }) < firstMedia)
     }

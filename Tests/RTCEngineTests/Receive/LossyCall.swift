@@ -20,7 +20,6 @@ struct LossyCall {
     private(set) var sentFrames: [(bytes: [UInt8], isKeyFrame: Bool, at: MonotonicTime)] = []
     /// A delivered frame whose bytes are not those sent, or whose reference was not delivered.
     private(set) var violations: [String] = []
-    private(set) var largestWindow = 0
 
     private var clock = VirtualClock()
     private var out = EngineOutputs()

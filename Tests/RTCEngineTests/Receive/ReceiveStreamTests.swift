@@ -397,6 +397,18 @@ struct ReceiveStreamTests {
         #expect(stage.out.pliCount == 0)
     }
 
+    @Test("a broken base layer stays broken until a key frame, also when its index comes round again")
+    func baseLayerIndexWrap() {
+        var stage = Stage(codec: .vp9)
+        stage.receive(stage.frame(0, isKeyFrame: true, count: 100))
+        _ = stage.frame(1, isKeyFrame: false, count: 100)
+        for index in 2..<700 {
+            stage.receive(stage.frame(index, isKeyFrame: false, count: 100), after: 33)
+            stage.wait(milliseconds: 0)
+        }
+        #expect(stage.out.frames.count == 1)
+    }
+
     @Test("frame trailers become metadata when negotiated, and stay in the frame when not", arguments: [true, false])
     func trailer(negotiated: Bool) {
         var stage = Stage(session: MediaSender.session(usesFrameMetadata: negotiated))

@@ -61,6 +61,27 @@ import Testing
         #expect(machine.tracks["webcam"]?.mid == nil)
     }
 
+    @Test("C8 a connect that runs out of its own limit ends at once; a session its request still creates is ended")
+    func timedOut() {
+        let late = CoreError(.requestTimeout, "timed out", operation: .connect)
+        let machine = run([
+            (.connectCalled(CallID(1), sessionID: nil, connectionID: nil), [.emitStatus(.connecting), Self.create(Self.g1)]),
+            (
+                .timedOut(late, Self.g1),
+                [
+                    .cancelAttempt(Self.g1), .emitError(late), .closeTransport(Self.g1), .emitStatus(.disconnected),
+                    .resolve(CallID(1), .failure(late)),
+                ]
+            ),
+            (.sessionCreated(id: "s", Self.g1), [.endSession(id: "s", EndToken(1))]),
+            (.stepFailed(CoreError(.aborted, "cancelled"), Self.g1), []),
+            (.timedOut(late, Self.g1), []),
+            (.endFinished(EndToken(1)), []),
+        ])
+        #expect(machine.status == .disconnected)
+        #expect(machine.sessionID == nil)
+    }
+
     @Test("R-17 connect(sessionID:) adopts, and R-18 disconnect() leaves that session alone")
     func adopt() {
         _ = run([

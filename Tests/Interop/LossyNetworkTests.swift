@@ -1,0 +1,108 @@
+import Foundation
+import Reactor
+import Testing
+
+extension Interop {
+    /// Streams through `net-relay`.
+    @Suite("Lossy network")
+    struct LossyNetworkTests {
+        struct Case: Sendable, CustomTestStringConvertible {
+            var codec = "VP9"
+            var size = "640x360"
+            var testDescription: String { "\(codec) \(size)" }
+            var slug: String { "\(codec.lowercased())_\(size)" }
+        }
+
+        @Test(
+            "2 % loss, 50 ms delay, 10 ms jitter: at least 97 % of the frames and no freeze over 1 s",
+            arguments: [Case(), Case(size: "1280x720"), Case(codec: "VP8")])
+        func twoPercent(_ stream: Case) async throws {
+            try await withRuntime(["WEBRTC_VIDEO_CODECS": stream.codec, "PROBE_SIZE": stream.size]) { runtime in
+                try await RelayProcess.with(runtime, ["--loss", "2", "--delay", "50", "--jitter", "10"]) { relay in
+                    let reactor = try client(relay.url)
+                    let begin = Stopwatch()
+                    try await reactor.connect()
+                    measured("lossy_\(stream.slug)_connect", begin.milliseconds, "ms")
+                    let report = StreamReport()
+                    let track = try reactor.track("main_video")
+                    let watching = Task { try await report.watch(track) }
+                    #expect(await eventually(within: 5) { report.frames > 30 })
+                    // As the incumbent was measured: after a warm-up.
+                    try await Task.sleep(for: .seconds(2))
+                    report.restart()
+                    try await Task.sleep(for: .seconds(Settings.seconds))
+                    let stats = try await reactor.stats()
+                    watching.cancel()
+                    try await reactor.disconnect()
+                    reactor.close()
+                    let seen = report.snapshot
+                    let video = try #require(stats.inbound.first { $0.trackName == "main_video" })
+                    measured("lossy_\(stream.slug)_share", seen.share * 100, "%")
+                    measured("lossy_\(stream.slug)_fps", seen.fps, "fps")
+                    measured("lossy_\(stream.slug)_longest_gap", seen.longestGapSeconds * 1000, "ms")
+                    measured("lossy_\(stream.slug)_latency_p50", percentile(seen.agesMilliseconds, 0.5), "ms")
+                    measured("lossy_\(stream.slug)_latency_p95", percentile(seen.agesMilliseconds, 0.95), "ms")
+                    measured("lossy_\(stream.slug)_nacks", Double(video.nackCount), "packets")
+                    measured("lossy_\(stream.slug)_plis", Double(video.pliCount), "requests")
+                    #expect(seen.share >= 0.97, "\(seen.distinct) of \(seen.span); \(video)")
+                    #expect(seen.longestGapSeconds < 1)
+                    #expect(seen.unreadable == 0, "\(seen.unreadableSizes)")
+                    #expect(seen.isInOrder)
+                    #expect(seen.metadataWrong == 0)
+                }
+            }
+        }
+
+        @Test("Commands and messages survive loss: each answered, in the end")
+        func commands() async throws {
+            try await withRuntime(["PROBE_FPS": "5"]) { runtime in
+                try await RelayProcess.with(runtime, ["--loss", "5", "--delay", "25", "--jitter", "5"]) { relay in
+                    let reactor = try client(relay.url)
+                    try await reactor.connect()
+                    var times: [Double] = []
+                    for index in 0..<100 {
+                        let begin = Stopwatch()
+                        let reply = try await reactor.sendCommand("echo", ["payload": .string("\(index)")])
+                        times.append(begin.milliseconds)
+                        #expect(reply?.data?["payload"]?.stringValue == "\(index)")
+                    }
+                    measured("lossy_echo_p50", percentile(times, 0.5), "ms")
+                    measured("lossy_echo_p95", percentile(times, 0.95), "ms")
+                    measured("lossy_echo_max", times.max() ?? 0, "ms")
+                    try await reactor.disconnect()
+                }
+            }
+        }
+
+        @Test("A 3 s outage is survived without leaving .ready, and frames come again")
+        func outage() async throws {
+            try await withRuntime { runtime in
+                try await RelayProcess.with(runtime, ["--outage", "3:3"]) { relay in
+                    let reactor = try client(relay.url)
+                    let statuses = Recorder<ReactorStatus>()
+                    let errors = Recorder<ReactorError>()
+                    let subscriptions = [reactor.onStatus { statuses.add($0) }, reactor.onError { errors.add($0) }]
+                    try await reactor.connect()
+                    let report = StreamReport()
+                    let track = try reactor.track("main_video")
+                    let watching = Task { try await report.watch(track) }
+                    try await Task.sleep(for: .seconds(8))
+                    let atEight = report.snapshot
+                    let reply = try await reactor.sendCommand("echo", ["payload": "after the outage"])
+                    #expect(reply?.data?["payload"] == "after the outage")
+                    #expect(await eventually(within: 3) { report.frames > atEight.counters.count + 30 }, "no frames after the outage")
+                    watching.cancel()
+                    let seen = report.snapshot
+                    measured("outage_3s_longest_gap", seen.longestGapSeconds * 1000, "ms")
+                    #expect(seen.longestGapSeconds > 2, "there was no outage: the test shows nothing")
+                    #expect(seen.longestGapSeconds < 4.5)
+                    #expect(reactor.status == .ready)
+                    #expect(statuses.values == [.connecting, .waiting, .ready])
+                    #expect(errors.values.isEmpty)
+                    for subscription in subscriptions { subscription.cancel() }
+                    try await reactor.disconnect()
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A signalling server that misbehaves as told: one thread per connection, one request per connection.
+final class FaultServer: Sendable {
+    struct Request: Sendable {
+        var method: String
+        var path: String
+        var body: [UInt8]
+        /// Since the server was made.
+        var milliseconds: Double
+
+        /// `POST sdp_params` and the like: method and last part of the path.
+        var key: String { "\(method) \(path.split(separator: "/").last ?? "")" }
+    }
+
+    enum Answer: Sendable {
+        case status(Int, headers: [String: String] = [:], body: String = "{}")
+        /// Takes the request and says nothing.
+        case silent
+        /// Takes the request and closes the connection.
+        case hangUp
+        /// Passes it on to a real server and hands back what that says.
+        case forward(UInt16)
+        /// The same with the body changed.
+        case forwardChanging(UInt16, @Sendable ([UInt8]) -> [UInt8])
+    }
+
+    let port: UInt16
+    var url: String { "http://127.0.0.1:\(port)" }
+    private let descriptor: Int32
+    private let answer: @Sendable (Request) -> Answer
+    private let clock = Stopwatch()
+    private let log = Mutex<[Request]>([])
+    private let connections = Mutex<Set<Int32>>([])
+
+    /// Listens on a free port of the loopback address.
+    init(_ answer: @escaping @Sendable (Request) -> Answer) throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let isBound = PlainHTTP.withLoopback(0) { bind(descriptor, $0, $1) == 0 } && listen(descriptor, 64) == 0
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        guard descriptor >= 0, isBound else { throw ChildProcess.Failure(description: "cannot listen: errno \(errno)") }
+        self.descriptor = descriptor
+        port = UInt16(bigEndian: address.sin_port)
+        self.answer = answer
+        start("it-accept") { [weak self] in
+            while true {
+                let connection = accept(descriptor, nil, nil)
+                guard connection >= 0 else { return }
+                _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+                guard let self else { return _ = close(connection) }
+                self.serve(connection)
+            }
+        }
+    }
+
+    /// Closes every connection and stops listening.
+    func stop() {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        close(descriptor)
+        connections.withLock { for connection in $0 { shutdown(connection, Int32(SHUT_RDWR)) } }
+    }
+
+    /// What was asked so far, in order.
+    var requests: [Request] { log.withLock { $0 } }
+    func count(_ key: String) -> Int { requests.count { $0.key == key } }
+
+    private func serve(_ connection: Int32) {
+        connections.withLock { _ = $0.insert(connection) }
+        start("it-serve") { [self] in
+            defer {
+                connections.withLock { _ = $0.remove(connection) }
+                close(connection)
+            }
+            guard let request = read(from: connection) else { return }
+            log.withLock { $0.append(request) }
+            switch answer(request) {
+            case .status(let status, let headers, let body):
+                reply(connection, PlainHTTP.Reply(status: status, headers: headers, body: Array(body.utf8)))
+            case .silent:
+                while PlainHTTP.readSome(connection) != nil {}
+            case .hangUp:
+                break
+            case .forward(let port):
+                forward(request, to: port, connection) { $0 }
+            case .forwardChanging(let port, let change):
+                forward(request, to: port, connection, change)
+            }
+        }
+    }
+
+    private func read(from connection: Int32) -> Request? {
+        var bytes: [UInt8] = []
+        while let more = PlainHTTP.readSome(connection) {
+            bytes += more
+            guard let message = PlainHTTP.Message(parsing: bytes), message.body.count >= Int(message.headers["content-length"] ?? "0") ?? 0
+            else { continue }
+            let words = message.startLine.split(separator: " ")
+            guard words.count >= 2 else { return nil }
+            return Request(
+                method: String(words[0]), path: String(words[1]), body: message.body, milliseconds: clock.milliseconds)
+        }
+        return nil
+    }
+
+    private func forward(_ request: Request, to port: UInt16, _ connection: Int32, _ change: ([UInt8]) -> [UInt8]) {
+        switch PlainHTTP.exchange(request.method, port: port, path: request.path, body: request.body) {
+        case .success(var answer):
+            answer.body = change(answer.body)
+            answer.headers = answer.headers.filter { $0.key == "content-type" || $0.key == "retry-after" }
+            reply(connection, answer)
+        case .failure:
+            reply(connection, PlainHTTP.Reply(status: 502))
+        }
+    }
+
+    private func reply(_ connection: Int32, _ reply: PlainHTTP.Reply) {
+        var head = "HTTP/1.1 \(reply.status) Answer\r\nContent-Length: \(reply.body.count)\r\nConnection: close\r\n"
+        for (name, value) in reply.headers { head += "\(name): \(value)\r\n" }
+        _ = PlainHTTP.writeAll(connection, Array((head + "\r\n").utf8) + reply.body)
+    }
+
+    private func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        let thread = Thread(block: body)
+        thread.name = name
+        thread.start()
+    }
+}
+
+/// A UDP port of this machine where somebody listens and never answers.
+final class SilentPort: Sendable {
+    let port: UInt16
+    private let descriptor: Int32
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = self.descriptor
+        let isBound = PlainHTTP.withLoopback(0) { bind(descriptor, $0, $1) == 0 }
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        guard isBound else { throw ChildProcess.Failure(description: "cannot bind a UDP port") }
+    }
+
+    deinit { close(descriptor) }
+}
