@@ -148,13 +148,6 @@ extension ReceiveStream {
             ))
     }
 
-    /// Coarse sizes, so that any block of the pool serves any frame of a stream and a frame that is the largest so far
-    /// rarely needs a new one. Pages that no frame reaches are never resident.
-    private static func blockBytes(for count: Int) -> Int {
-        guard count > smallestBlockBytes else { return smallestBlockBytes }
-        return 1 << (Int.bitWidth - (count - 1).leadingZeroBitCount)
-    }
-
     mutating func countDropped(_ timestamp: UInt32, _ reason: DropReason, context: inout ReceiveContext) {
         guard timestamp != lastDroppedTimestamp else { return }
         lastDroppedTimestamp = timestamp
@@ -162,8 +155,6 @@ extension ReceiveStream {
         context.drops.count(reason)
     }
 
-    /// A frame of 15 Mbit/s at 30 frames per second.
-    private static let smallestBlockBytes = 65_536
     // In nanoseconds.
     /// Before a later frame replaces one that is only late.
     private static let skipGrace: Int64 = 10_000_000
