@@ -39,6 +39,8 @@ package struct PeerEngine: Sendable {
     private var feedback = TransportFeedbackBuilder()
     private var scheduler: RTCPScheduler
     private var context: ReceiveContext
+    /// The blocks of the receiver report being made; kept for their memory.
+    private var reportBlocks: [ReportBlock] = []
     /// The packets of the RTCP datagram being handled; kept for its memory.
     private var received: [RTCPPacket] = []
     /// The media source named in transport-wide feedback: the latest one.
@@ -187,10 +189,10 @@ package struct PeerEngine: Sendable {
             feedback.writeDue(now: now, senderSSRC: context.localSSRC, mediaSSRC: lastMediaSSRC, into: &out)
         }
         guard scheduler.takeDue(now: now) else { return }
-        scheduler.blocks.removeAll(keepingCapacity: true)
-        for index in video.indices { if let block = video[index].makeReportBlock(now: now) { scheduler.blocks.append(block) } }
-        for index in audio.indices { if let block = audio[index].makeReportBlock(now: now) { scheduler.blocks.append(block) } }
-        scheduler.writeReport(into: &out)
+        reportBlocks.removeAll(keepingCapacity: true)
+        for index in video.indices { if let block = video[index].makeReportBlock(now: now) { reportBlocks.append(block) } }
+        for index in audio.indices { if let block = audio[index].makeReportBlock(now: now) { reportBlocks.append(block) } }
+        scheduler.writeReport(reportBlocks, into: &out)
     }
 
     private static func roles(of section: NegotiatedSection) -> [PayloadRole] {

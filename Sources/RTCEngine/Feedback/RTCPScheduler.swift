@@ -11,8 +11,6 @@ package struct RTCPScheduler: Sendable {
     private let localSSRC: UInt32
     /// The same in every report.
     private let sourceDescription: SourceDescription
-    /// The blocks of the next report; the caller fills them in, and they keep their memory.
-    package var blocks: [ReportBlock] = []
     /// Nil until there is something to report on.
     private var next: MonotonicTime?
 
@@ -35,7 +33,7 @@ package struct RTCPScheduler: Sendable {
     }
 
     /// Writes one compound with `blocks`; more than 31 (the count field has five bits) go into further reports of it.
-    package func writeReport(into out: inout EngineOutputs) {
+    package func writeReport(_ blocks: [ReportBlock], into out: inout EngineOutputs) {
         out.appendRTCP { writer in
             if blocks.count <= ReportBlock.maxPerReport {
                 ReceiverReport(ssrc: localSSRC, reports: blocks).write(into: &writer)
