@@ -74,7 +74,8 @@ extension Interop {
                 for (width, height) in [(1280, 720), (320, 180), (854, 480), (640, 360), (1280, 720), (640, 360)] {
                     let before = report.snapshot.sizes["\(width)x\(height)"] ?? 0
                     let begin = Stopwatch()
-                    try await reactor.sendCommand("set_video", ["width": .number(Double(width)), "height": .number(Double(height)), "fps": 30])
+                    try await reactor.sendCommand(
+                        "set_video", ["width": .number(Double(width)), "height": .number(Double(height)), "fps": 30])
                     let arrived = await eventually(within: 3) { (report.snapshot.sizes["\(width)x\(height)"] ?? 0) > before + 20 }
                     #expect(arrived, "\(width)x\(height) did not arrive: \(report.snapshot.sizes)")
                     measured("resize_\(codec.lowercased())_\(width)x\(height)_21_frames", begin.milliseconds, "ms")
