@@ -44,7 +44,12 @@ extension Interop {
                 watching.cancel()
                 // A session that was joined is not ended by leaving it.
                 try await second.disconnect()
-                #expect(await eventually(within: 6) { await runtime.sessionState() == "orphaned" })
+                var state: String?
+                _ = await eventually(within: 6) {
+                    state = await runtime.sessionState()
+                    return state == "orphaned"
+                }
+                #expect(state == "orphaned")
                 try await runtime.stopSession()
                 second.close()
             }
