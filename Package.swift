@@ -74,6 +74,9 @@ let package = Package(
             ],
             path: "Benchmarks", exclude: ["Baselines"], swiftSettings: strict),
 
+        .target(
+            name: "PeerTestSupport", dependencies: ["RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec"],
+            path: "Tests/PeerTestSupport", swiftSettings: strict),
         .testTarget(name: "RTCBaseTests", dependencies: ["RTCBase"], swiftSettings: strict),
         .testTarget(name: "RTCWireTests", dependencies: ["RTCWire", "RTCBase"], swiftSettings: strict),
         .testTarget(
@@ -88,11 +91,11 @@ let package = Package(
         .testTarget(name: "RTCCodecTests", dependencies: ["RTCCodec", "RTCBase"], swiftSettings: strict),
         .testTarget(
             name: "RTCPeerTests",
-            dependencies: ["RTCPeer", "RTCTransport", "RTCEngine", "RTCCodec", "RTCWire", "RTCBase"],
+            dependencies: ["RTCPeer", "RTCTransport", "RTCEngine", "RTCCodec", "RTCWire", "RTCBase", "PeerTestSupport"],
             swiftSettings: strict),
         .testTarget(name: "ReactorCoreTests", dependencies: ["ReactorCore"], swiftSettings: strict),
         .testTarget(
-            name: "ReactorTests", dependencies: ["Reactor", "ReactorCore", "RTCPeer", "RTCBase"],
+            name: "ReactorTests", dependencies: ["Reactor", "ReactorCore", "RTCPeer", "RTCBase", "PeerTestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "FuzzTests", dependencies: ["RTCWire", "RTCEngine", "RTCBase", "ReactorCore"],

@@ -1,4 +1,5 @@
 import Dispatch
+import PeerTestSupport
 import RTCBase
 import Synchronization
 import Testing
@@ -169,14 +170,4 @@ import Testing
         #expect(unknown?.message.contains("webcam, main_video, main_audio") == true)
         withExtendedLifetime(client) {}
     }
-}
-
-/// Asks again and again until it is so, for five seconds at most.
-func eventually(within seconds: Double = 5, _ condition: () async -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + .seconds(seconds)
-    while ContinuousClock.now < deadline {
-        if await condition() { return true }
-        try? await Task.sleep(for: .milliseconds(2))
-    }
-    return await condition()
 }

@@ -1,0 +1,86 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+import Dispatch
+import RTCTransport
+
+/// How tests reach an `AnsweringCore` from their own threads.
+package final class AnsweringPeer: Sendable {
+    package let answer: String
+    /// Touched on the network thread only, as the class demands.
+    private nonisolated(unsafe) let core: AnsweringCore
+
+    /// Answers `offer`. Blocks the calling thread for as long as the network thread takes to do it.
+    package init(offer: String, options: AnsweringCore.Options = AnsweringCore.Options()) throws {
+        let made = Made()
+        onNetworkThread { made.core = Result { try AnsweringCore(offer: offer, options: options) } }
+        guard let result = made.core else { throw CancellationError() }
+        core = try result.get()
+        answer = core.answer
+    }
+
+    deinit {
+        nonisolated(unsafe) let core = core
+        NetworkExecutor.shared.execute { core.close() }
+    }
+
+    /// Runs `body` on the network thread.
+    package func run<Value: Sendable>(_ body: @escaping @Sendable (AnsweringCore) -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            NetworkExecutor.shared.execute { [self] in continuation.resume(returning: body(core)) }
+        }
+    }
+
+    /// The same for code that cannot wait.
+    package func post(_ body: @escaping @Sendable (AnsweringCore) -> Void) {
+        NetworkExecutor.shared.execute { [self] in body(core) }
+    }
+
+    /// Closes and waits for the sockets to be gone.
+    package func close() async {
+        await withCheckedContinuation { continuation in
+            NetworkExecutor.shared.execute { [self] in core.close { continuation.resume() } }
+        }
+    }
+}
+
+/// Carries the core from the thread that makes it; the semaphore of `onNetworkThread` orders the two.
+private final class Made: @unchecked Sendable {  // protected by that semaphore
+    var core: Result<AnsweringCore, any Error>?
+}
+
+private func onNetworkThread(_ body: @escaping @Sendable () -> Void) {
+    if NetworkExecutor.shared.isOnThread { return body() }
+    let done = DispatchSemaphore(value: 0)
+    NetworkExecutor.shared.execute {
+        body()
+        done.signal()
+    }
+    done.wait()
+}
+
+/// What this process holds open, for tests of leaks.
+package enum ProcessResources {
+    package static var descriptorCount: Int { entries("/proc/self/fd") }
+    package static var threadCount: Int { entries("/proc/self/task") }
+
+    private static func entries(_ path: String) -> Int {
+        guard let directory = opendir(path) else { return 0 }
+        defer { closedir(directory) }
+        var count = 0
+        while readdir(directory) != nil { count += 1 }
+        return count
+    }
+}
+
+/// Asks again and again until it is so, for some seconds at most; false when it never was.
+package func eventually(within seconds: Double = 5, _ condition: () async -> Bool) async -> Bool {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    while ContinuousClock.now < deadline {
+        if await condition() { return true }
+        try? await Task.sleep(for: .milliseconds(2))
+    }
+    return await condition()
+}
