@@ -35,3 +35,7 @@ extension FrameUserData: Hashable {
     package static func == (lhs: Self, rhs: Self) -> Bool { lhs.elementsEqual(rhs) }
     package func hash(into hasher: inout Hasher) { withUnsafeBytes { hasher.combine(bytes: $0) } }
 }
+
+extension FrameUserData: ExpressibleByArrayLiteral {
+    package init(arrayLiteral elements: UInt8...) { self.init(elements) }
+}

@@ -19,12 +19,14 @@ struct RTCPSchedulerTests {
 
     @Test("a compound begins with a report and carries the CNAME; more than 31 blocks are spread")
     func compound() throws {
-        let scheduler = RTCPScheduler(localSSRC: 1, cname: "name")
+        var scheduler = RTCPScheduler(localSSRC: 1, cname: "name")
         var out = EngineOutputs()
         let block = ReportBlock(
             ssrc: 9, fractionLost: 0, cumulativeLost: 0, highestSequence: 0, jitter: 0, lastSR: 0, delaySinceLastSR: 0)
-        scheduler.writeReport(Array(repeating: block, count: 40), into: &out)
-        scheduler.writeReport([], into: &out)
+        scheduler.blocks = Array(repeating: block, count: 40)
+        scheduler.writeReport(into: &out)
+        scheduler.blocks = []
+        scheduler.writeReport(into: &out)
         #expect(out.rtcpPackets.count == 2)
         let packets = out.feedback
         #expect(packets.count == 5)
