@@ -29,11 +29,12 @@ struct AllocationCount: Codable, Hashable {
         return "\(name): \(maxPerStep) allocations in one step, at most \(limitPerStep) allowed; --stacks shows where"
     }
 
-    mutating func add(_ before: callocation_counts, _ after: callocation_counts) {
+    /// Books what happened between two readings; `parts` steps at once, because one packet may release several frames.
+    mutating func add(_ before: callocation_counts, _ after: callocation_counts, parts: Int = 1) {
         let count = Int(after.allocations - before.allocations)
-        steps += 1
+        steps += parts
         allocations += count
-        maxPerStep = max(maxPerStep, count)
+        maxPerStep = max(maxPerStep, (count + parts - 1) / parts)
         frees += Int(after.frees - before.frees)
         bytes += Int(after.bytes - before.bytes)
     }

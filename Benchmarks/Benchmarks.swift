@@ -46,5 +46,6 @@ struct Benchmarks {
         await HandOffBenchmark.run(options, into: &report)
         try CodecBenchmark.run(options, into: &report)
         try MessageBenchmark.run(options, into: &report)
+        try DataBenchmark.run(options, into: &report)
     }
 }

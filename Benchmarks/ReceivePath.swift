@@ -69,25 +69,26 @@ struct ReceivePath {
             while let deadline = engine.nextDeadline(), deadline <= now {
                 let before = callocation_counts_now()
                 engine.handleTimeout(now: deadline, into: &outputs)
-                let after = callocation_counts_now()
-                counts[(outputs.rtcpPackets.isEmpty ? Step.packet : .report).rawValue].add(before, after)
-                drain(countingInto: &counts)
+                finish(since: before, isRTCP: false, into: &counts)
             }
             var before = callocation_counts_now()
             guard let count = unprotect(index) else { continue }
-            var after = callocation_counts_now()
-            if srtp != nil { counts[Step.unprotect.rawValue].add(before, after) }
+            if srtp != nil { counts[Step.unprotect.rawValue].add(before, callocation_counts_now()) }
             before = callocation_counts_now()
             let isRTCP = stream.datagrams[index].isRTCP
             handle(count, isRTCP: isRTCP, now: now)
-            let hasFrame = !outputs.frames.isEmpty
-            handOn()
-            consume(engine.nextDeadline())
-            after = callocation_counts_now()
-            let step: Step = isRTCP ? .senderReport : hasFrame ? .frame : outputs.rtcpPackets.isEmpty ? .packet : .report
-            counts[step.rawValue].add(before, after)
-            drain(countingInto: &counts)
+            finish(since: before, isRTCP: isRTCP, into: &counts)
         }
+    }
+
+    /// Hands on what a step gave out and books it.
+    private mutating func finish(since before: callocation_counts, isRTCP: Bool, into counts: inout [AllocationCount]) {
+        let frames = outputs.frames.count
+        handOn()
+        consume(engine.nextDeadline())
+        let step: Step = isRTCP ? .senderReport : frames > 0 ? .frame : outputs.rtcpPackets.isEmpty ? .packet : .report
+        counts[step.rawValue].add(before, callocation_counts_now(), parts: max(1, frames))
+        drain(countingInto: &counts)
     }
 
     private mutating func runDeadlines(until now: MonotonicTime) {

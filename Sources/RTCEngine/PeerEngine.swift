@@ -39,6 +39,10 @@ package struct PeerEngine: Sendable {
     private var feedback = TransportFeedbackBuilder()
     private var scheduler: RTCPScheduler
     private var context: ReceiveContext
+    /// The blocks of the receiver report being made; kept for their memory.
+    private var reportBlocks: [ReportBlock] = []
+    /// The packets of the RTCP datagram being handled; kept for its memory.
+    private var received: [RTCPPacket] = []
     /// The media source named in transport-wide feedback: the latest one.
     private var lastMediaSSRC: UInt32 = 0
 
@@ -95,8 +99,12 @@ package struct PeerEngine: Sendable {
 
     /// One RTCP datagram, SRTCP removed, compound or reduced size.
     package mutating func handleRTCP(_ packet: RawSpan, now: MonotonicTime, into out: inout EngineOutputs) {
-        guard let packets = try? RTCPPacket.parseCompound(packet) else { return context.drops.count(.malformedRTCP) }
-        for item in packets {
+        do {
+            try RTCPPacket.parseCompound(packet, into: &received)
+        } catch {
+            return context.drops.count(.malformedRTCP)
+        }
+        for item in received {
             switch item {
             case .senderReport(let report): handle(report, now: now, into: &out)
             case .goodbye(let goodbye):
@@ -181,10 +189,10 @@ package struct PeerEngine: Sendable {
             feedback.writeDue(now: now, senderSSRC: context.localSSRC, mediaSSRC: lastMediaSSRC, into: &out)
         }
         guard scheduler.takeDue(now: now) else { return }
-        var blocks: [ReportBlock] = []
-        for index in video.indices { if let block = video[index].makeReportBlock(now: now) { blocks.append(block) } }
-        for index in audio.indices { if let block = audio[index].makeReportBlock(now: now) { blocks.append(block) } }
-        scheduler.writeReport(blocks, into: &out)
+        reportBlocks.removeAll(keepingCapacity: true)
+        for index in video.indices { if let block = video[index].makeReportBlock(now: now) { reportBlocks.append(block) } }
+        for index in audio.indices { if let block = audio[index].makeReportBlock(now: now) { reportBlocks.append(block) } }
+        scheduler.writeReport(reportBlocks, into: &out)
     }
 
     private static func roles(of section: NegotiatedSection) -> [PayloadRole] {

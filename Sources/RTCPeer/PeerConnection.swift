@@ -65,7 +65,8 @@ package actor PeerConnection {
             timestamp: NetworkExecutor.now(), roundTripNanoseconds: core.roundTripNanoseconds,
             packetsReceived: core.packetsReceived, bytesReceived: core.bytesReceived, packetsSent: core.packetsSent,
             bytesSent: core.bytesSent, inbound: core.inboundStatistics, drops: drops,
-            localCandidateType: pair?.localType.rawValue, remoteCandidateType: pair?.remoteType.rawValue, relayProtocol: pair?.relayProtocol?.rawValue,
+            localCandidateType: pair?.localType.rawValue, remoteCandidateType: pair?.remoteType.rawValue,
+            relayProtocol: pair?.relayProtocol?.rawValue,
             isConnected: core.isIceConnected && !core.isLost, srtpProfile: core.srtpProfile.map { "\($0)" })
     }
 

@@ -29,21 +29,25 @@ package enum WorkerThread {
         let box = Unmanaged.passRetained(Box(name: name, body: body))
         #if canImport(Darwin)
             var thread: pthread_t?
-            let status = pthread_create(&thread, &attributes, { raw in
-                let box = Unmanaged<Box>.fromOpaque(raw).takeRetainedValue()
-                ThreadName.set(box.name)
-                box.body()
-                return nil
-            }, box.toOpaque())
+            let status = pthread_create(
+                &thread, &attributes,
+                { raw in
+                    let box = Unmanaged<Box>.fromOpaque(raw).takeRetainedValue()
+                    ThreadName.set(box.name)
+                    box.body()
+                    return nil
+                }, box.toOpaque())
         #else
             var thread = pthread_t()
-            let status = pthread_create(&thread, &attributes, { raw in
-                guard let raw else { return nil }
-                let box = Unmanaged<Box>.fromOpaque(raw).takeRetainedValue()
-                ThreadName.set(box.name)
-                box.body()
-                return nil
-            }, box.toOpaque())
+            let status = pthread_create(
+                &thread, &attributes,
+                { raw in
+                    guard let raw else { return nil }
+                    let box = Unmanaged<Box>.fromOpaque(raw).takeRetainedValue()
+                    ThreadName.set(box.name)
+                    box.body()
+                    return nil
+                }, box.toOpaque())
         #endif
         if status != 0 { box.release() }
         return status == 0

@@ -25,7 +25,7 @@ package struct RecordedStream: Sendable {
         package var isRTCP: Bool
     }
 
-    package let datagrams: [Datagram]
+    package private(set) var datagrams: [Datagram]
     package let frameCount: Int
 
     package init(_ configuration: Configuration, start: MonotonicTime = MonotonicTime(milliseconds: 1_000_000)) {
@@ -50,6 +50,30 @@ package struct RecordedStream: Sendable {
         }
         self.datagrams = datagrams
         frameCount = sender.frames.count
+    }
+
+    /// The stream as it arrives when a share of its media packets is lost and each comes as a retransmission (RFC 4588) a
+    /// round trip later.
+    package func repaired(afterLosing share: Double, roundTripMilliseconds: Int64 = 40, seed: UInt64 = 1) -> RecordedStream {
+        let settings = SimulatedVideoSender.Configuration()
+        var generator = SplitMix64(seed: seed)
+        var sequenceNumber: UInt16 = 1
+        var result = self
+        result.datagrams = datagrams.enumerated().map { index, datagram in
+            // The first packets make the stream known.
+            guard index > 50, !datagram.isRTCP, generator.chance(share), let payloadType = settings.rtxPayloadType,
+                let header = try? RTPHeader(parsing: datagram.bytes.span.bytes)
+            else { return datagram }
+            var writer = ByteWriter()
+            _ = Retransmission.write(
+                original: datagram.bytes.span.bytes, header: header, payloadType: payloadType, ssrc: settings.rtxSSRC,
+                sequenceNumber: sequenceNumber, into: &writer)
+            sequenceNumber &+= 1
+            let arrival = datagram.arrival.adding(milliseconds: roundTripMilliseconds)
+            return Datagram(arrival: arrival, bytes: writer.bytes, isRTCP: false)
+        }
+        result.datagrams.sort { $0.arrival < $1.arrival }
+        return result
     }
 
     /// Between 60 % and 140 % of the mean; a key frame is four of them.

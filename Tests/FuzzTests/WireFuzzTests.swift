@@ -129,7 +129,7 @@ import Testing
         let flexible: [UInt8] = [0xF2, 0x81, 0x05, 0x20, 0x03, 0x05, 0x02, 0x38, 5, 0, 2, 0xD0, 5, 0, 2, 0xD0, 2, 0x04, 1, 0x08, 1, 2]
         var trailer = ByteWriter()
         trailer.write([1, 2, 3])
-        FrameTrailer.write(FrameMetadata(frameID: 500, captureTimeMicros: 1 << 40, userData: [9, 9, 9]), into: &trailer)
+        FrameTrailer.write(FrameMetadata(frameID: 500, captureTimeMicros: 1 << 40, userData: FrameUserData([9, 9, 9])), into: &trailer)
         return (
             [bytes { vp8.write(into: &$0) }, bytes { VP8Descriptor(isStartOfPartition: false).write(into: &$0) }],
             [bytes { vp9.write(into: &$0) }, flexible], [trailer.bytes]

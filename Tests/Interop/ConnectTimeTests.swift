@@ -60,22 +60,27 @@ extension Interop {
             }
         }
 
-        @Test("An ICE server that answers nobody costs at most 100 ms more than the server's own wait for it")
-        func deadServerOnBothSides() async throws {
+        @Test(
+            "An ICE server that answers nobody costs at most 100 ms more than the server's own wait for it",
+            arguments: [false, true])
+        func deadServerOnBothSides(hidesOurCandidates: Bool) async throws {
+            // Where the server reaches our host candidates it stops gathering early; behind a NAT it waits its 3 s.
+            let name = hidesOurCandidates ? "hidden" : "direct"
             let dead = try SilentPort()
-            try await withRuntime(["STUN_SERVERS": "stun:127.0.0.1:\(dead.port)"]) { runtime in
-                let desk = AnswerDesk(port: runtime.port)
+            try await withRuntime(["STUN_SERVERS": "stun:\(dead.address):\(dead.port)"]) { runtime in
+                let desk = AnswerDesk(port: runtime.port, hidesCandidates: hidesOurCandidates)
                 let proxy = try FaultServer(desk.answer)
                 let reactor = try client(proxy.url)
                 let begin = Stopwatch()
                 try await reactor.connect()
                 let total = begin.milliseconds
                 let wait = try #require(desk.serverWaitMilliseconds)
-                measured("connect_dead_stun_total", total, "ms")
-                measured("connect_dead_stun_server_wait", wait, "ms")
-                measured("connect_dead_stun_over_server_wait", total - wait, "ms")
-                #expect(wait > 1000, "the runtime did not wait for its dead ICE server: the test shows nothing")
-                #expect(total - wait <= Settings.limit(100))
+                measured("connect_dead_stun_\(name)_total", total, "ms")
+                measured("connect_dead_stun_\(name)_server_wait", wait, "ms")
+                measured("connect_dead_stun_\(name)_over_server_wait", total - wait, "ms")
+                measured("connect_dead_stun_\(name)_polls", Double(proxy.count("GET sdp_params")), "polls")
+                if hidesOurCandidates { #expect(wait > 2500, "the runtime did not wait for its dead ICE server: the test shows nothing") }
+                #expect(total - wait <= Settings.limit(100, debugFactor: 2))
                 try await reactor.disconnect()
                 reactor.close()
                 proxy.stop()
@@ -90,7 +95,7 @@ extension Interop {
                 var times: [Double] = []
                 for _ in 0..<5 {
                     let port = runtime.port
-                    let list = "{\"ice_servers\":[{\"uris\":[\"stun:127.0.0.1:\(dead.port)\",\"stun:192.0.2.1:3478\"]}]}"
+                    let list = "{\"ice_servers\":[{\"uris\":[\"stun:\(dead.address):\(dead.port)\",\"stun:127.0.0.1:\(dead.port)\"]}]}"
                     let proxy = try FaultServer { request in
                         request.key == "GET ice_servers" ? .status(200, body: list) : .forward(port)
                     }
@@ -122,9 +127,14 @@ private final class AnswerDesk: Sendable {
     }
 
     private let port: UInt16
+    /// Keeps the client's candidates from the server, as a NAT makes them useless.
+    private let hidesCandidates: Bool
     private let state = Mutex(State())
 
-    init(port: UInt16) { self.port = port }
+    init(port: UInt16, hidesCandidates: Bool) {
+        self.port = port
+        self.hidesCandidates = hidesCandidates
+    }
 
     var serverWaitMilliseconds: Double? { state.withLock { $0.waited } }
 
@@ -134,13 +144,22 @@ private final class AnswerDesk: Sendable {
             state.withLock { $0.offeredAt = Stopwatch() }
             let thread = Thread { [self] in poll(request.path) }
             thread.start()
-            return .forward(port)
+            return hidesCandidates ? .forwardBody(port, Self.withoutCandidates(request.body)) : .forward(port)
+        case "POST ice_candidates" where hidesCandidates:
+            return .status(202, body: "")
         case "GET sdp_params":
             guard let body = state.withLock({ $0.answer }) else { return .status(202, body: "") }
             return .status(200, body: String(decoding: body, as: UTF8.self))
         default:
             return .forward(port)
         }
+    }
+
+    private static func withoutCandidates(_ body: [UInt8]) -> [UInt8] {
+        guard var object = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any], let offer = object["sdp_offer"] as? String
+        else { return body }
+        object["sdp_offer"] = offer.components(separatedBy: "\r\n").filter { !$0.hasPrefix("a=candidate:") }.joined(separator: "\r\n")
+        return (try? JSONSerialization.data(withJSONObject: object)).map { Array($0) } ?? body
     }
 
     private func poll(_ path: String) {

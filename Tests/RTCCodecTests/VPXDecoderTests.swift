@@ -76,7 +76,7 @@ struct VPXDecoderTests {
         let pool = FrameBufferPool()
         var frame = try #require(try Pictures.encoded(.vp8, width: 64, height: 48, count: 1, pool: pool).first)
         frame.rtpTimestamp = 0xffff_fff0
-        frame.metadata = FrameMetadata(frameID: 7, captureTimeMicros: 9, userData: [1, 2])
+        frame.metadata = FrameMetadata(frameID: 7, captureTimeMicros: 9, userData: FrameUserData([1, 2]))
         frame.firstPacketTime = MonotonicTime(nanoseconds: 11)
         frame.completeTime = MonotonicTime(nanoseconds: 12)
         let picture = try #require(try VPXDecoder(codec: .vp8).decode(frame, pool: pool))

@@ -30,7 +30,7 @@ import Testing
             #expect(grey(picture).map(TestVideo.number) == number)
             #expect(picture.planes.metadata?.frameID == UInt64(number + 1))
             #expect(picture.planes.metadata?.captureTimeMicros == UInt64(number + 1) * 33_333)
-            #expect(picture.planes.metadata?.userData == Array("frame \(number + 1)".utf8))
+            #expect(picture.planes.metadata?.userData == FrameUserData(Array("frame \(number + 1)".utf8)))
         }
         #expect(call.events.names.contains("media main_video"))
         let inbound = try #require(await call.connection.statistics.inbound.first { $0.track == "main_video" })

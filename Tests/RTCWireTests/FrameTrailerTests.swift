@@ -17,7 +17,7 @@ import Testing
     func example() throws {
         let frame = Array(repeating: 0xAB, count: 87) + Self.example
         let (metadata, count) = try #require(parseTrailer(frame))
-        #expect(metadata == FrameMetadata(frameID: 1, captureTimeMicros: 972_993_179, userData: Array("hello-0".utf8)))
+        #expect(metadata == FrameMetadata(frameID: 1, captureTimeMicros: 972_993_179, userData: FrameUserData(Array("hello-0".utf8))))
         #expect(count == 25 && frame.count - count == 87)
         #expect(Self.write(metadata) == Self.example)
     }
@@ -43,11 +43,11 @@ import Testing
     @Test("wire protocol §7.1: zero and empty fields are left out; big values and 5000 bytes of user data come back")
     func roundTrip() throws {
         #expect(Self.write(FrameMetadata()) == hex("00000000 52584d54"))
-        #expect(Self.write(FrameMetadata(userData: [])) == hex("00000000 52584d54"))
-        let large = FrameMetadata(frameID: .max, captureTimeMicros: .max, userData: Array(repeating: 9, count: 5000))
+        #expect(Self.write(FrameMetadata(userData: FrameUserData([]))) == hex("00000000 52584d54"))
+        let large = FrameMetadata(frameID: .max, captureTimeMicros: .max, userData: FrameUserData(Array(repeating: 9, count: 5000)))
         let (metadata, count) = try #require(parseTrailer(Self.write(large)))
         #expect(metadata == large && count == Self.write(large).count)
-        let captured = Self.write(FrameMetadata(frameID: 2, captureTimeMicros: 1, userData: Array(repeating: 9, count: 5000)))
+        let captured = Self.write(FrameMetadata(frameID: 2, captureTimeMicros: 1, userData: FrameUserData(Array(repeating: 9, count: 5000))))
         #expect(captured.count == 5019 - 4, "as captured, but for the four longer bytes of its clock")
     }
 
@@ -75,7 +75,7 @@ import Testing
                 #expect(count == bytes.count && Self.write(metadata) == bytes)
                 if let decoded = entry.decoded {
                     #expect(metadata.frameID == decoded.frame_id && metadata.captureTimeMicros == decoded.capture_time_us)
-                    #expect(metadata.userData == Array(decoded.user_data.utf8))
+                    #expect(metadata.userData == FrameUserData(Array(decoded.user_data.utf8)))
                     #expect(entry.received_bytes == (entry.encoded_bytes ?? 0) + count)
                 }
                 seen += 1

@@ -22,8 +22,8 @@ package struct FrameMetadata: Hashable, Sendable {
     package var frameID: UInt64
     /// Microseconds on the sender's clock.
     package var captureTimeMicros: UInt64
-    package var userData: [UInt8]?
-    package init(frameID: UInt64 = 0, captureTimeMicros: UInt64 = 0, userData: [UInt8]? = nil) {
+    package var userData: FrameUserData?
+    package init(frameID: UInt64 = 0, captureTimeMicros: UInt64 = 0, userData: FrameUserData? = nil) {
         self.frameID = frameID
         self.captureTimeMicros = captureTimeMicros
         self.userData = userData

@@ -85,7 +85,9 @@ package final class FrameBufferPool: Sendable {
     /// An empty block of at least `capacity` bytes, reused when a cached one fits and is not over four times as big.
     package func take(capacity: Int) -> MediaBytes {
         let reused: Block? = blocks.withLock { list in
-            guard let index = list.lastIndex(where: { $0.capacity >= capacity && $0.capacity / 4 <= max(capacity, 4096) }) else { return nil }
+            guard let index = list.lastIndex(where: { $0.capacity >= capacity && $0.capacity / 4 <= max(capacity, 4096) }) else {
+                return nil
+            }
             list.swapAt(index, list.count - 1)
             return list.removeLast()
         }

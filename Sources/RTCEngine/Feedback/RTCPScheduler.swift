@@ -9,13 +9,14 @@ package import RTCWire
 /// The timer and the form of regular reports.
 package struct RTCPScheduler: Sendable {
     private let localSSRC: UInt32
-    private let cname: String
+    /// The same in every report.
+    private let sourceDescription: SourceDescription
     /// Nil until there is something to report on.
     private var next: MonotonicTime?
 
     package init(localSSRC: UInt32, cname: String) {
         self.localSSRC = localSSRC
-        self.cname = cname
+        sourceDescription = SourceDescription(ssrc: localSSRC, cname: cname)
     }
 
     /// Something was received.
@@ -31,16 +32,18 @@ package struct RTCPScheduler: Sendable {
         return true
     }
 
-    /// Writes one compound; more than 31 blocks (the count field has five bits) go into further reports of it.
+    /// Writes one compound with `blocks`; more than 31 (the count field has five bits) go into further reports of it.
     package func writeReport(_ blocks: [ReportBlock], into out: inout EngineOutputs) {
         out.appendRTCP { writer in
-            var rest = blocks[...]
-            repeat {
-                let part = Array(rest.prefix(31))
-                rest = rest.dropFirst(31)
-                RTCPPacket.receiverReport(ReceiverReport(ssrc: localSSRC, reports: part)).write(into: &writer)
-            } while !rest.isEmpty
-            RTCPPacket.sourceDescription(SourceDescription(chunks: [.init(ssrc: localSSRC, cname: cname)])).write(into: &writer)
+            if blocks.count <= ReportBlock.maxPerReport {
+                ReceiverReport(ssrc: localSSRC, reports: blocks).write(into: &writer)
+            } else {
+                for start in stride(from: 0, to: blocks.count, by: ReportBlock.maxPerReport) {
+                    let part = blocks[start..<min(start + ReportBlock.maxPerReport, blocks.count)]
+                    ReceiverReport(ssrc: localSSRC, reports: Array(part)).write(into: &writer)
+                }
+            }
+            sourceDescription.write(into: &writer)
         }
     }
 

@@ -23,6 +23,9 @@ package struct TransportFeedbackBuilder: Sendable {
     private var lastBuild: MonotonicTime?
     private var firstPending: MonotonicTime?
     private var feedbackCount: UInt8 = 0
+    /// The report being written; kept, so that its statuses have their memory already.
+    private var report = TransportFeedback(
+        senderSSRC: 0, mediaSSRC: 0, baseSequenceNumber: 0, referenceTime64ms: 0, feedbackCount: 0, packets: [])
 
     package init() {}
 
@@ -71,49 +74,50 @@ package struct TransportFeedbackBuilder: Sendable {
         lastBuild = now
         var start = base
         while start < end {
-            let (feedback, next) = makeFeedback(from: start, senderSSRC: senderSSRC, mediaSSRC: mediaSSRC)
-            start = next
-            guard let feedback else { continue }
+            guard let next = fillReport(from: start) else { break }
+            report.senderSSRC = senderSSRC
+            report.mediaSSRC = mediaSSRC
+            report.feedbackCount = feedbackCount
             feedbackCount &+= 1
-            out.appendRTCP { RTCPPacket.transportFeedback(feedback).write(into: &$0) }
+            out.appendRTCP { report.write(into: &$0) }
+            start = next
         }
         pending = 0
         base = end
     }
 
-    /// One report from `first`, and the number after its last. It begins with a packet that arrived only if nothing
-    /// before needs to be told as lost; it ends with one that arrived, so that the rest can still come.
-    private func makeFeedback(from first: Int64, senderSSRC: UInt32, mediaSSRC: UInt32) -> (TransportFeedback?, next: Int64) {
+    /// Fills in the report that starts at `first`; the number after its last one, or nil when nothing arrived since. It
+    /// ends with a packet that arrived, so that the rest can still come.
+    private mutating func fillReport(from first: Int64) -> Int64? {
         var number = first
         while number < end, arrivals[slot(number)] == 0 { number += 1 }
-        guard number < end else { return (nil, end) }
+        guard number < end else { return nil }
         let reference = (Int64(arrivals[slot(number)]) - 1) / Self.ticksPerReference
-        var statuses: [PacketStatus] = []
         var received = 0
         var previous = reference * Self.ticksPerReference
+        report.baseSequenceNumber = UInt16(truncatingIfNeeded: first)
+        report.referenceTime64ms = Self.signed24(reference)
+        report.packets.removeAll(keepingCapacity: true)
         // A long run of losses in front costs two bytes per 8,191 of them.
-        for _ in first..<number { statuses.append(.notReceived) }
+        for _ in first..<number { report.packets.append(.notReceived) }
         var next = number
         while next < end, received < Self.maxReceivedPerPacket, next - number < Self.maxStatusesPerPacket {
             let ticks = Int64(arrivals[slot(next)]) - 1
             if ticks < 0 {
-                statuses.append(.notReceived)
+                report.packets.append(.notReceived)
             } else {
                 guard let delta = Int16(exactly: ticks - previous) else { break }
-                statuses.append(.received(delta250us: delta))
+                report.packets.append(.received(delta250us: delta))
                 previous = ticks
                 received += 1
             }
             next += 1
         }
-        while case .notReceived? = statuses.last {
-            statuses.removeLast()
+        while case .notReceived? = report.packets.last {
+            report.packets.removeLast()
             next -= 1
         }
-        let feedback = TransportFeedback(
-            senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, baseSequenceNumber: UInt16(truncatingIfNeeded: first),
-            referenceTime64ms: Self.signed24(reference), feedbackCount: feedbackCount, packets: statuses)
-        return (feedback, next)
+        return next
     }
 
     private mutating func restart(at value: Int64) {
@@ -127,6 +131,7 @@ package struct TransportFeedbackBuilder: Sendable {
     private init(after previous: TransportFeedbackBuilder) {
         origin = previous.origin
         feedbackCount = previous.feedbackCount
+        report = previous.report
     }
 
     private func slot(_ number: Int64) -> Int { Int(number) & Int(Self.window - 1) }

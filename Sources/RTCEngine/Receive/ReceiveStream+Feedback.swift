@@ -33,7 +33,7 @@ extension ReceiveStream {
             deadline = earlier(deadline, nacks.nextDeadline)
             deadline = earlier(deadline, tail.due)
         }
-        if !awaitsKeyFrame { deadline = earlier(deadline, requester.nextDeadline(roundTrip: roundTrip.nanoseconds)) }
+        if !awaitsKeyFrame { deadline = earlier(deadline, requester.nextDeadline(roundTrip: roundTrip.pathNanoseconds)) }
         return deadline
     }
 
@@ -77,7 +77,7 @@ extension ReceiveStream {
         guard let ssrc else { return }
         if usesNACK { sendRequests(for: ssrc, now: now, context: &context, into: &out) }
         guard !awaitsKeyFrame,
-            let request = requester.takeRequest(now: now, roundTrip: context.roundTrip.nanoseconds)
+            let request = requester.takeRequest(now: now, roundTrip: context.roundTrip.pathNanoseconds)
         else { return }
         let sender = context.localSSRC
         switch request {

@@ -123,10 +123,10 @@ extension ReceiveStream {
             total += count
             firstArrival = min(firstArrival, packet.arrival)
         }
-        let bytes = context.pool.take(capacity: total)
+        let bytes = context.pool.take(capacity: Self.blockBytes(for: total))
         for number in numbers { _ = buffer.append(number, to: bytes) }
         var metadata: FrameMetadata?
-        if usesFrameMetadata, let trailer = bytes.withBytes({ FrameTrailer.parse($0) }) {
+        if usesFrameMetadata, let trailer = FrameTrailer.parse(bytes) {
             metadata = trailer.metadata
             bytes.setCount(max(0, bytes.count - trailer.byteCount))
         }
@@ -162,4 +162,14 @@ extension ReceiveStream {
     private static let startGrace: Int64 = 20_000_000
     /// For a late packet when retransmission was not negotiated.
     private static let reorderPatience: Int64 = 80_000_000
+
+    /// Coarse sizes, so that any block of the pool serves any frame of a stream and a frame that is the largest so far
+    /// rarely needs a new one. Pages that no frame reaches are never resident.
+    private static func blockBytes(for count: Int) -> Int {
+        guard count > smallestBlockBytes else { return smallestBlockBytes }
+        return 1 << (Int.bitWidth - (count - 1).leadingZeroBitCount)
+    }
+
+    /// A frame of 15 Mbit/s at 30 frames per second.
+    private static let smallestBlockBytes = 65_536
 }

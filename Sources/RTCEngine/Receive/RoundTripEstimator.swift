@@ -17,6 +17,10 @@ package struct RoundTripEstimator: Hashable, Sendable {
     /// The best guess.
     package var nanoseconds: Int64 { smoothed ?? reported ?? Self.initial }
 
+    /// The path without the queue of the moment: the shorter of the two measures. Answered requests come through the
+    /// congested link and the peer's pacer, and spacing key-frame requests by that would stretch a freeze after a dip.
+    package var pathNanoseconds: Int64 { min(smoothed ?? nanoseconds, reported ?? nanoseconds) }
+
     package mutating func report(nanoseconds: Int64) {
         guard nanoseconds > 0 else { return }
         reported = min(nanoseconds, Self.maximum)

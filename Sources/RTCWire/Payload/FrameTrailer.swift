@@ -10,13 +10,38 @@ package enum FrameTrailer {
     /// What the end of `frame` carries and how many bytes to cut there; nil when there is no trailer or it does not read,
     /// in which case the frame stays as it is.
     package static func parse(_ frame: RawSpan) -> (metadata: FrameMetadata, byteCount: Int)? {
+        guard let trailer = read(frame) else { return nil }
+        return (trailer.metadata(trailer.userData.map { FrameUserData(frame.copy($0)) }), trailer.byteCount)
+    }
+
+    /// The same for a frame in memory of its own, which the user data goes on using: nothing is allocated.
+    package static func parse(_ frame: MediaBytes) -> (metadata: FrameMetadata, byteCount: Int)? {
+        guard let trailer = frame.withBytes({ read($0) }) else { return nil }
+        return (trailer.metadata(trailer.userData.map { FrameUserData(memory: frame, range: $0) }), trailer.byteCount)
+    }
+
+    /// What stands in a trailer; the user data is a place in the frame.
+    private struct Trailer {
+        var frameID: UInt64 = 0
+        var captureTimeMicros: UInt64 = 0
+        var userData: Range<Int>?
+        /// The whole trailer.
+        var byteCount: Int
+
+        func metadata(_ userData: FrameUserData?) -> FrameMetadata {
+            FrameMetadata(frameID: frameID, captureTimeMicros: captureTimeMicros, userData: userData)
+        }
+    }
+
+    private static func read(_ frame: RawSpan) -> Trailer? {
         let count = frame.byteCount
         guard count >= tailCount, frame.uint32(at: count - 4) == mark else { return nil }
         let length = Int(frame.uint32(at: count - tailCount).byteSwapped)
         guard length <= count - tailCount else { return nil }
         let start = count - tailCount - length
-        guard let metadata = try? parseMessage(frame.extracting(start..<(start + length))) else { return nil }
-        return (metadata, length + tailCount)
+        var trailer = Trailer(byteCount: length + tailCount)
+        guard (try? read(frame.extracting(start..<(start + length)), at: start, into: &trailer)) != nil else { return nil }
+        return trailer
     }
 
     /// Appends the trailer; zero and empty fields are left out, as proto3 does.
@@ -39,18 +64,20 @@ package enum FrameTrailer {
         writer.write(mark)
     }
 
-    private static func parseMessage(_ message: RawSpan) throws(WireError) -> FrameMetadata {
-        var metadata = FrameMetadata()
+    /// Reads the protobuf, which lies at `start` in the frame.
+    private static func read(_ message: RawSpan, at start: Int, into trailer: inout Trailer) throws(WireError) {
         var reader = ByteReader(message)
         while !reader.isAtEnd {
             let tag = try readVarint(&reader)
             switch (tag >> 3, tag & 7) {
             case (0, _): throw .badValue
-            case (1, 0): metadata.frameID = try readVarint(&reader)
-            case (2, 0): metadata.captureTimeMicros = try readVarint(&reader)
+            case (1, 0): trailer.frameID = try readVarint(&reader)
+            case (2, 0): trailer.captureTimeMicros = try readVarint(&reader)
             case (3, 2):
-                let bytes = try reader.readBytes(try readLength(&reader))
-                metadata.userData = bytes.isEmpty ? nil : bytes
+                let count = try readLength(&reader)
+                let offset = start + reader.offset
+                try reader.skip(count)
+                trailer.userData = count == 0 ? nil : offset..<(offset + count)
             // Unknown fields are passed over by their wire type.
             case (_, 0): _ = try readVarint(&reader)
             case (_, 1): try reader.skip(8)
@@ -59,7 +86,6 @@ package enum FrameTrailer {
             default: throw .badValue
             }
         }
-        return metadata
     }
 
     private static func readLength(_ reader: inout ByteReader) throws(WireError) -> Int {

@@ -21,6 +21,14 @@ package enum RTCPPacket: Hashable, Sendable {
     /// its content (trap RTP-11); one malformed packet refuses the datagram.
     package static func parseCompound(_ bytes: RawSpan) throws(WireError) -> [RTCPPacket] {
         var packets: [RTCPPacket] = []
+        try parseCompound(bytes, into: &packets)
+        return packets
+    }
+
+    /// The same into an array whose memory is used again. After a refusal it holds what stood before the malformed packet,
+    /// which is to be left aside as well.
+    package static func parseCompound(_ bytes: RawSpan, into packets: inout [RTCPPacket]) throws(WireError) {
+        packets.removeAll(keepingCapacity: true)
         var offset = 0
         // A run-length chunk of two bytes stands for 8191 packets, so what a datagram may unfold to is bounded.
         var statusBudget = TransportFeedback.maxStatusCount
@@ -31,7 +39,6 @@ package enum RTCPPacket: Hashable, Sendable {
             packets.append(try parse(head, bytes.extracting(head.body), &statusBudget))
             offset = head.end
         }
-        return packets
     }
 
     private static func parse(_ head: RTCPHead, _ body: RawSpan, _ statusBudget: inout Int) throws(WireError) -> RTCPPacket {

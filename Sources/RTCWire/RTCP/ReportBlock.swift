@@ -31,7 +31,7 @@ package struct ReportBlock: Hashable, Sendable {
 
     static let byteCount = 24
     /// The count field has five bits.
-    static let maxPerReport = 31
+    package static let maxPerReport = 31
 
     /// Reads `count` blocks from `offset` on; the caller has checked that they are there.
     static func read(_ body: RawSpan, at offset: Int, count: Int) -> [ReportBlock] {

@@ -147,7 +147,9 @@ extension SessionEngine {
 
     // MARK: Transport
 
-    private func makePeer(tracks: [TrackDeclaration], servers: [PeerConfiguration.Server], _ generation: Generation) async throws -> PeerConnection {
+    private func makePeer(tracks: [TrackDeclaration], servers: [PeerConfiguration.Server], _ generation: Generation) async throws
+        -> PeerConnection
+    {
         var settings = PeerConfiguration()
         settings.iceServers = servers
         settings.relayOnly = configuration.iceTransport == .relay

@@ -213,7 +213,9 @@ actor SessionEngine {
         return APIClient(endpoint: endpoint, operation: operation) { sessionID in try await tokens.token(sessionID: sessionID) }
     }
 
-    nonisolated func log(_ level: ReactorLogger.Level, _ message: @autoclosure () -> String, _ metadata: @autoclosure () -> [String: String] = [:]) {
+    nonisolated func log(
+        _ level: ReactorLogger.Level, _ message: @autoclosure () -> String, _ metadata: @autoclosure () -> [String: String] = [:]
+    ) {
         configuration.logger?.log(level, "session", message(), metadata())
     }
 

@@ -23,8 +23,8 @@ final class FaultServer: Sendable {
         case hangUp
         /// Passes it on to a real server and hands back what that says.
         case forward(UInt16)
-        /// The same with the body changed.
-        case forwardChanging(UInt16, @Sendable ([UInt8]) -> [UInt8])
+        /// The same with another body in the request.
+        case forwardBody(UInt16, [UInt8])
     }
 
     let port: UInt16
@@ -87,9 +87,9 @@ final class FaultServer: Sendable {
             case .hangUp:
                 break
             case .forward(let port):
-                forward(request, to: port, connection) { $0 }
-            case .forwardChanging(let port, let change):
-                forward(request, to: port, connection, change)
+                forward(request, body: request.body, to: port, connection)
+            case .forwardBody(let port, let body):
+                forward(request, body: body, to: port, connection)
             }
         }
     }
@@ -108,10 +108,9 @@ final class FaultServer: Sendable {
         return nil
     }
 
-    private func forward(_ request: Request, to port: UInt16, _ connection: Int32, _ change: ([UInt8]) -> [UInt8]) {
-        switch PlainHTTP.exchange(request.method, port: port, path: request.path, body: request.body) {
+    private func forward(_ request: Request, body: [UInt8], to port: UInt16, _ connection: Int32) {
+        switch PlainHTTP.exchange(request.method, port: port, path: request.path, body: body) {
         case .success(var answer):
-            answer.body = change(answer.body)
             answer.headers = answer.headers.filter { $0.key == "content-type" || $0.key == "retry-after" }
             reply(connection, answer)
         case .failure:
@@ -133,21 +132,46 @@ final class FaultServer: Sendable {
 }
 
 /// A UDP port of this machine where somebody listens and never answers.
+///
+/// It is reachable at the machine's own address: sockets bound to that cannot send to 127.0.0.1, and a server that cannot be
+/// reached at all is not a silent one.
 final class SilentPort: Sendable {
     let port: UInt16
+    let address: String
     private let descriptor: Int32
 
     init() throws {
         descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         let descriptor = self.descriptor
-        let isBound = PlainHTTP.withLoopback(0) { bind(descriptor, $0, $1) == 0 }
-        var address = sockaddr_in()
+        var any = sockaddr_in()
+        any.sin_family = sa_family_t(AF_INET)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        _ = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        let isBound = withUnsafeMutablePointer(to: &any) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+            }
         }
-        port = UInt16(bigEndian: address.sin_port)
+        port = UInt16(bigEndian: any.sin_port)
+        address = Self.ownAddress ?? "127.0.0.1"
         guard isBound else { throw ChildProcess.Failure(description: "cannot bind a UDP port") }
+    }
+
+    /// The first IPv4 address that is not a loopback one.
+    private static var ownAddress: String? {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return nil }
+        defer { freeifaddrs(list) }
+        var next = list
+        while let entry = next {
+            next = entry.pointee.ifa_next
+            let isLoopback = entry.pointee.ifa_flags & UInt32(IFF_LOOPBACK) != 0
+            guard !isLoopback, let address = entry.pointee.ifa_addr, address.pointee.sa_family == AF_INET else { continue }
+            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+            let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            guard getnameinfo(address, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 else { continue }
+            return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+        return nil
     }
 
     deinit { close(descriptor) }

@@ -412,7 +412,7 @@ struct ReceiveStreamTests {
     @Test("frame trailers become metadata when negotiated, and stay in the frame when not", arguments: [true, false])
     func trailer(negotiated: Bool) {
         var stage = Stage(session: MediaSender.session(usesFrameMetadata: negotiated))
-        let metadata = FrameMetadata(frameID: 9, captureTimeMicros: 1234, userData: Array("hello".utf8))
+        let metadata = FrameMetadata(frameID: 9, captureTimeMicros: 1234, userData: FrameUserData(Array("hello".utf8)))
         var writer = ByteWriter()
         writer.write(testFrame(0, isKeyFrame: true, count: 2000))
         FrameTrailer.write(metadata, into: &writer)

@@ -28,7 +28,16 @@ import Testing
         #expect(milliseconds.prefix(26).allSatisfy { $0 <= 20 })
         #expect((350...450).contains(milliseconds.filter { $0 == 15 }.reduce(0, +)))
         #expect(milliseconds.allSatisfy { $0 <= 2_000 })
-        #expect(milliseconds.count < 50)
+        #expect(milliseconds.count < 120)
+    }
+
+    @Test("answer poll asks soon after the 3 s for which a runtime waits for its ICE servers")
+    func answerAfterGathering() {
+        var elapsed = 0
+        for delay in delays(.answerPoll).milliseconds {
+            if (450..<3_950).contains(elapsed) { #expect(delay == 50) }
+            elapsed += delay
+        }
     }
 
     @Test("the closing window is waited out for two seconds at most")

@@ -300,10 +300,11 @@ struct HTTPClientTests {
     func staleConnection() async throws {
         let server = try ScriptedServer(.reply(200, "x"), .close)
         for _ in 0..<20 {
-            #expect(try await client.send(HTTPRequest(.post, server.url, body: [1])).status == 200)
-            // The close of the one before is on its way; either order has to work.
+            // The close of the one before is on its way; either order has to work. A POST may not be sent twice when
+            // the order is the unlucky one (HTTP-06), so this is about repeatable requests.
+            #expect(try await client.send(HTTPRequest(.get, server.url)).status == 200)
         }
-        #expect(server.requests.count == 20)
+        #expect(server.requests.count >= 20)
     }
 
     private static let bomb = [
