@@ -93,7 +93,9 @@ extension Interop {
                 for recorder in [sequence, closure, raw] {
                     let values = recorder.values
                     let span = (values.last ?? 0) - (values.first ?? 0) + 1
-                    #expect(Double(Set(values).count) >= Double(span) * 0.95, "missing \(Set((values.first ?? 0)...(values.last ?? 0)).subtracting(values).sorted()); \(track.counters)")
+                    #expect(
+                        Double(Set(values).count) >= Double(span) * 0.95,
+                        "missing \(Set((values.first ?? 0)...(values.last ?? 0)).subtracting(values).sorted()); \(track.counters)")
                 }
                 watching.cancel()
                 for subscription in subscriptions { subscription.cancel() }
