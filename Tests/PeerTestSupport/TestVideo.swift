@@ -45,7 +45,9 @@ package final class TestVideo: @unchecked Sendable {  // handed to one thread, t
         number += 1
         let metadata =
             carriesMetadata
-            ? FrameMetadata(frameID: UInt64(number), captureTimeMicros: UInt64(number) * 33_333, userData: FrameUserData(Array("frame \(number)".utf8))) : nil
+            ? FrameMetadata(
+                frameID: UInt64(number), captureTimeMicros: UInt64(number) * 33_333, userData: FrameUserData(Array("frame \(number)".utf8)))
+            : nil
         guard let frame = try? encoder.encode(picture, forceKeyFrame: forceKeyFrame, pool: pool) else { return nil }
         return (frame, metadata)
     }

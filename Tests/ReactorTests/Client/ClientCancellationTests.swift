@@ -20,7 +20,9 @@ import Testing
         }
     }
 
-    @Test("C8 connect() cancelled at any step: CancellationError at once, torn down, the session ended, ready for another", arguments: Step.allCases)
+    @Test(
+        "C8 connect() cancelled at any step: CancellationError at once, torn down, the session ended, ready for another",
+        arguments: Step.allCases)
     func connect(_ step: Step) async throws {
         let isHeld = SharedFlag(true)
         let runtime = try FakeRuntime { options in

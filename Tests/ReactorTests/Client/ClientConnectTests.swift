@@ -206,7 +206,8 @@ import Testing
         let refusals = Counter()
         let runtime = try FakeRuntime {
             $0.override = { request in
-                request.path == "/start_session" && refusals.next() < 2 ? [.reply(409, #"{"detail":"Cannot start a session while closing"}"#)] : nil
+                request.path == "/start_session" && refusals.next() < 2
+                    ? [.reply(409, #"{"detail":"Cannot start a session while closing"}"#)] : nil
             }
         }
         let client = try runtime.client()

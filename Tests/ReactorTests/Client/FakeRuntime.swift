@@ -230,7 +230,8 @@ final class Brain: Sendable {
             ]
         case "garbage":
             return [
-                AnsweringCore.Message(channel: "data", bytes: [0xFF, 0xFF, 0xFF]), AnsweringCore.Message(channel: "control", bytes: [0x0A, 0x7F]),
+                AnsweringCore.Message(channel: "data", bytes: [0xFF, 0xFF, 0xFF]),
+                AnsweringCore.Message(channel: "control", bytes: [0x0A, 0x7F]),
                 try reply(request.requestID, nil),
             ]
         default: return []
