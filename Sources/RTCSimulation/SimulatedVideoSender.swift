@@ -163,7 +163,8 @@ package struct SimulatedVideoSender {
         if configuration.sendsMetadata {
             var writer = ByteWriter()
             let micros = UInt64(clamping: captured.nanoseconds / 1_000)
-            FrameTrailer.write(FrameMetadata(frameID: number + 1, captureTimeMicros: micros, userData: FrameUserData([1, 2, 3])), into: &writer)
+            FrameTrailer.write(
+                FrameMetadata(frameID: number + 1, captureTimeMicros: micros, userData: FrameUserData([1, 2, 3])), into: &writer)
             bytes += writer.bytes
         }
         let elapsed90kHz = captured.nanoseconds(since: start) / 1_000 * 9 / 100

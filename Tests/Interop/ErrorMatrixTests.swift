@@ -26,7 +26,9 @@ extension Interop {
         @Test("An HTTP status at session creation is the error with its code", arguments: statuses)
         func refusedAtCreation(_ expected: Status) async throws {
             let server = try FaultServer { _ in
-                .status(expected.status, headers: expected.status == 429 ? ["Retry-After": "3"] : [:], body: "{\"detail\":\"refused, says the test\"}")
+                .status(
+                    expected.status, headers: expected.status == 429 ? ["Retry-After": "3"] : [:],
+                    body: "{\"detail\":\"refused, says the test\"}")
             }
             let error = try await failedConnect(to: server.url, isLocal: expected.isLocal, within: 1)
             #expect(error.code == expected.code)
@@ -183,7 +185,9 @@ extension Interop {
             server.stop()
         }
 
-        @Test("Bodies that cannot be read are DECODE_FAILED", arguments: ["", "[]", "{\"session_id\":5}", "<html>", "{\"session_id\":\"../x\"}"])
+        @Test(
+            "Bodies that cannot be read are DECODE_FAILED",
+            arguments: ["", "[]", "{\"session_id\":5}", "<html>", "{\"session_id\":\"../x\"}"])
         func nonsenseDescriptor(_ body: String) async throws {
             let server = try FaultServer { request in
                 request.key == "POST start_session" ? .status(200, body: body) : CannedRuntime.answer(request)
@@ -238,7 +242,8 @@ extension Interop {
                 #expect(errors.values.map(\.code) == [failure.code], "\(errors.values)", sourceLocation: sourceLocation)
                 #expect(statuses.values.first == .connecting, sourceLocation: sourceLocation)
                 #expect(
-                    await eventually(within: 1) { statuses.values.last == .disconnected }, "\(statuses.values)", sourceLocation: sourceLocation)
+                    await eventually(within: 1) { statuses.values.last == .disconnected }, "\(statuses.values)",
+                    sourceLocation: sourceLocation)
                 #expect(!failure.message.contains("token-of-the-test"), sourceLocation: sourceLocation)
                 for subscription in subscriptions { subscription.cancel() }
                 reactor.close()

@@ -47,7 +47,8 @@ import Testing
         let large = FrameMetadata(frameID: .max, captureTimeMicros: .max, userData: FrameUserData(Array(repeating: 9, count: 5000)))
         let (metadata, count) = try #require(parseTrailer(Self.write(large)))
         #expect(metadata == large && count == Self.write(large).count)
-        let captured = Self.write(FrameMetadata(frameID: 2, captureTimeMicros: 1, userData: FrameUserData(Array(repeating: 9, count: 5000))))
+        let captured = Self.write(
+            FrameMetadata(frameID: 2, captureTimeMicros: 1, userData: FrameUserData(Array(repeating: 9, count: 5000))))
         #expect(captured.count == 5019 - 4, "as captured, but for the four longer bytes of its clock")
     }
 

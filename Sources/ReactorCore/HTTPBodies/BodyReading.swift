@@ -61,6 +61,6 @@ package enum ErrorBody {
 
     /// The local runtime is between two sessions: a start may be tried again shortly (wire-protocol 3.1).
     package static func saysClosing(_ bytes: [UInt8]) -> Bool {
-        detail(bytes)?.hasSuffix("while closing") ?? false
+        detail(bytes)?.contains("closing") ?? false
     }
 }

@@ -23,7 +23,9 @@ enum CannedRuntime {
     }
 
     static func answerBody(_ sdp: String) -> FaultServer.Answer {
-        guard let body = try? JSONSerialization.data(withJSONObject: ["sdp_answer": sdp, "connection_id": 5001]) else { return .status(500) }
+        guard let body = try? JSONSerialization.data(withJSONObject: ["sdp_answer": sdp, "connection_id": 5001]) else {
+            return .status(500)
+        }
         return .status(200, body: String(decoding: body, as: UTF8.self))
     }
 

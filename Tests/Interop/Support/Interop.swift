@@ -80,7 +80,10 @@ enum Settings {
     /// Limits on times hold for optimised code; a debug build gets a multiple and prints what it measured.
     static let isOptimized: Bool = {
         var isDebug = false
-        assert({ isDebug = true; return true }())
+        assert(
+            {
+                isDebug = true; return true
+            }())
         return !isDebug
     }()
 

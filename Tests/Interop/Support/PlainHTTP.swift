@@ -38,7 +38,8 @@ enum PlainHTTP {
         guard writeAll(descriptor, Array((head + "\r\n").utf8) + body) else { return .failure(Failure()) }
         var bytes: [UInt8] = []
         while let more = readSome(descriptor) { bytes += more }
-        guard let message = Message(parsing: bytes), let status = Int(message.startLine.split(separator: " ").dropFirst().first ?? "") else {
+        guard let message = Message(parsing: bytes), let status = Int(message.startLine.split(separator: " ").dropFirst().first ?? "")
+        else {
             return .failure(Failure())
         }
         return .success(Reply(status: status, headers: message.headers, body: message.body))

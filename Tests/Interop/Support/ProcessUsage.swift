@@ -18,8 +18,11 @@ struct ProcessUsage: Sendable, CustomStringConvertible {
         let threads = ((try? files.contentsOfDirectory(atPath: "/proc/self/task")) ?? []).compactMap { id in
             (try? String(contentsOfFile: "/proc/self/task/\(id)/comm", encoding: .utf8))?.trimmingCharacters(in: .newlines)
         }
-        let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
-        return ProcessUsage(descriptors: descriptors.sorted(), threads: threads.sorted(), residentKB: (pages ?? 0) * sysconf(Int32(_SC_PAGESIZE)) / 1024)
+        let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ").dropFirst().first.flatMap {
+            Int($0)
+        }
+        return ProcessUsage(
+            descriptors: descriptors.sorted(), threads: threads.sorted(), residentKB: (pages ?? 0) * sysconf(Int32(_SC_PAGESIZE)) / 1024)
     }
 
     var description: String { "\(descriptors.count) descriptors \(descriptors), \(threads.count) threads \(threads), \(residentKB) kB" }
