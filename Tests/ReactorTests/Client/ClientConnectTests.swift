@@ -6,7 +6,7 @@ import Testing
 @testable import Reactor
 
 /// Connecting, losing, reconnecting and ending, against a loopback runtime.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ClientConnectTests {
+@Suite(.serialized, .networkTurn, .timeLimit(.minutes(2))) struct ClientConnectTests {
     private func failure(_ body: () async throws -> Void) async -> ReactorError? {
         do {
             try await body()

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The client must not need more than one thread of the shared pool: nothing of it may block there.
-@Suite(.serialized) struct ClientPoolTests {
+@Suite(.serialized, .networkTurn) struct ClientPoolTests {
     @Test(
         "SW: connect, commands, media, loss and cancellation work with a pool of one thread",
         .enabled(if: Launcher.isUsable, "needs a way to confine a process to one processor"), .timeLimit(.minutes(3)),
