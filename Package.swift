@@ -87,7 +87,7 @@ let package = Package(
             name: "SimulationTests", dependencies: ["RTCSimulation", "RTCEngine", "RTCWire", "RTCBase"],
             swiftSettings: strict),
         .testTarget(
-            name: "RTCTransportTests", dependencies: ["RTCTransport", "RTCWire", "RTCBase"], swiftSettings: strict),
+            name: "RTCTransportTests", dependencies: ["RTCTransport", "RTCWire", "RTCBase", "PeerTestSupport"], swiftSettings: strict),
         .testTarget(name: "RTCCodecTests", dependencies: ["RTCCodec", "RTCBase"], swiftSettings: strict),
         .testTarget(
             name: "RTCPeerTests",

@@ -5,7 +5,7 @@ import Testing
 @testable import Reactor
 
 /// What a cancelled task leaves behind (api.md C8).
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ClientCancellationTests {
+@Suite(.serialized, .networkTurn, .timeLimit(.minutes(2))) struct ClientCancellationTests {
     /// Where connect() stands when it is cancelled.
     enum Step: String, CaseIterable, Sendable {
         case iceServers, register, offer, poll, readiness
@@ -20,7 +20,9 @@ import Testing
         }
     }
 
-    @Test("C8 connect() cancelled at any step: CancellationError at once, torn down, the session ended, ready for another", arguments: Step.allCases)
+    @Test(
+        "C8 connect() cancelled at any step: CancellationError at once, torn down, the session ended, ready for another",
+        arguments: Step.allCases)
     func connect(_ step: Step) async throws {
         let isHeld = SharedFlag(true)
         let runtime = try FakeRuntime { options in
@@ -73,7 +75,7 @@ import Testing
                 guard request.path == "/start_session", let brain = brain.value else { return nil }
                 // The server is at work on it until the test lets it go.
                 var steps = brain.route(request)
-                if !mayAnswer.value { steps.insert(.pause(milliseconds: 300), at: 0) }
+                if !mayAnswer.value { steps.insert(.pause(milliseconds: 2000), at: 0) }
                 return steps
             }
         }
@@ -84,7 +86,7 @@ import Testing
         let began = ContinuousClock.now
         connecting.cancel()
         #expect(await isCancellation(connecting))
-        #expect(ContinuousClock.now - began < .milliseconds(250))
+        #expect(ContinuousClock.now - began < .seconds(1))
         #expect(client.status == .disconnected)
         #expect(await eventually { runtime.endCount == 1 })
         mayAnswer.value = true

@@ -6,7 +6,7 @@ import Testing
 @testable import Reactor
 
 /// Frames from a loopback runtime to handlers and loops.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ClientMediaTests {
+@Suite(.serialized, .networkTurn, .timeLimit(.minutes(2))) struct ClientMediaTests {
     private func connected(_ configure: (inout FakeRuntime.Options) -> Void = { _ in }) async throws -> (FakeRuntime, Reactor) {
         let runtime = try FakeRuntime(configure)
         let client = try runtime.client()

@@ -5,7 +5,7 @@ import Testing
 @testable import Reactor
 
 /// Commands, replies, messages and tokens, against a loopback runtime.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ClientMessageTests {
+@Suite(.serialized, .networkTurn, .timeLimit(.minutes(2))) struct ClientMessageTests {
     private func failure(_ body: () async throws -> Void) async -> ReactorError? {
         do {
             try await body()
