@@ -10,10 +10,10 @@ struct AllocationCount: Codable, Hashable {
     var maxPerStep = 0
     var frees = 0
     var bytes = 0
-    /// The most that one step may allocate; nil when only the baseline says what is expected.
-    var limitPerStep: Int?
+    /// The most that one step may allocate.
+    var limitPerStep: Int
 
-    init(name: String, limitPerStep: Int?) {
+    init(name: String, limitPerStep: Int) {
         self.name = name
         self.limitPerStep = limitPerStep
     }
@@ -25,7 +25,7 @@ struct AllocationCount: Codable, Hashable {
     }
 
     var violation: String? {
-        guard let limitPerStep, maxPerStep > limitPerStep else { return nil }
+        guard maxPerStep > limitPerStep else { return nil }
         return "\(name): \(maxPerStep) allocations in one step, at most \(limitPerStep) allowed; --stacks shows where"
     }
 

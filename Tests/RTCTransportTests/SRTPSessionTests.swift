@@ -1,3 +1,4 @@
+import CSRTPCrypto
 import RTCTransport
 import Testing
 
@@ -132,6 +133,102 @@ struct SRTPSessionTests {
         #expect(pair.unprotect(good, isRTCP: true) == .failure(.replay))
     }
 
+    @Test("SRTP-07 a packet that fails changes nothing: its number and its SSRC are still free", arguments: SRTPProfile.allCases)
+    func failureLeavesNoTrace(profile: SRTPProfile) throws {
+        let pair = try SRTPPair(profile)
+        for number in 1...5 { #expect(try pair.deliver(pair.packet(ssrc: 3, number: UInt16(number)))) }
+        let good = try #require(pair.protect(pair.packet(ssrc: 3, number: 20_000)))
+        for position in 12..<good.count {
+            var bad = good
+            bad[position] ^= 4
+            #expect(pair.unprotect(bad) == .failure(.authentication))
+            // Were the forged number taken, these would be too old.
+            if position < 17 { #expect(try pair.deliver(pair.packet(ssrc: 4, number: UInt16(position)))) }
+        }
+        // From another sender with the same keys: to this one the number is too old.
+        let next = try #require(SRTPPair(profile).protect(pair.packet(ssrc: 3, number: 6)))
+        #expect(try pair.unprotect(next).get() == pair.packet(ssrc: 3, number: 6))
+        #expect(try pair.unprotect(good).get() == pair.packet(ssrc: 3, number: 20_000))
+    }
+
+    @Test("SRTP-07 whatever byte of a protected packet is changed, nothing is delivered", arguments: SRTPProfile.allCases)
+    func everyByteIsAuthenticated(profile: SRTPProfile) throws {
+        for isRTCP in [false, true] {
+            let pair = try SRTPPair(profile)
+            let good = try #require(
+                isRTCP
+                    ? pair.protect(pair.receiverReport(ssrc: 3) + [1, 2, 3, 4], isRTCP: true)
+                    : pair.protect(pair.packet(ssrc: 3, number: 1)))
+            for position in 0..<good.count {
+                for bit in 0..<8 {
+                    var bad = good
+                    bad[position] ^= 1 << UInt8(bit)
+                    #expect(throws: SRTPFailure.self) { try pair.unprotect(bad, isRTCP: isRTCP).get() }
+                }
+            }
+            #expect(throws: Never.self) { try pair.unprotect(good, isRTCP: isRTCP).get() }
+        }
+    }
+
+    @Test("RFC 3711 §3.4 SRTCP without the E bit is authenticated and read as it is", arguments: SRTPProfile.allCases)
+    func unencryptedRTCP(profile: SRTPProfile) throws {
+        let pair = try SRTPPair(profile)
+        let report = pair.receiverReport(ssrc: 3) + [1, 2, 3, 4]
+        let packet = try #require(unencrypted(report, index: 77, profile))
+        var bad = packet
+        bad[9] ^= 1
+        #expect(pair.unprotect(bad, isRTCP: true) == .failure(.authentication))
+        // The bit itself is authenticated.
+        bad = packet
+        bad[report.count + (profile == .aes128CMSHA1_80 ? 0 : 16)] ^= 0x80
+        #expect(pair.unprotect(bad, isRTCP: true) == .failure(.authentication))
+        #expect(try pair.unprotect(packet, isRTCP: true).get() == report)
+        #expect(pair.unprotect(packet, isRTCP: true) == .failure(.replay))
+    }
+
+    /// Written by hand: a session always encrypts.
+    private func unencrypted(_ report: [UInt8], index: UInt8, _ profile: SRTPProfile) -> [UInt8]? {
+        guard let derivation = SRTPKeyDerivation(profile: profile, master: SRTPPair.clientKey(profile)) else { return nil }
+        func secret(_ label: UInt8, _ count: Int) -> [UInt8] {
+            derivation.secret(label: label, count: count)?.withUnsafeBytes { Array($0) } ?? []
+        }
+        let word: [UInt8] = [0, 0, 0, index]
+        guard profile != .aes128CMSHA1_80 else {
+            let hmac = csrtp_hmac_create(secret(4, 20), 20)
+            defer { csrtp_hmac_free(hmac) }
+            var tag = [UInt8](repeating: 0, count: 10)
+            return csrtp_hmac_sign(hmac, report, report.count, word, 4, &tag, 10) == 1 ? report + word + tag : nil
+        }
+        let cipher = csrtp_cipher_create(CSRTP_GCM_SEAL, secret(3, profile.keyCount), profile.keyCount)
+        defer { csrtp_cipher_free(cipher) }
+        let salt = secret(5, 12)
+        let nonce = zip(salt, [0, 0] + report[4..<8] + [0, 0, 0, 0, 0, index]).map { $0 ^ $1 }
+        var tag = [UInt8](repeating: 0, count: 16)
+        return csrtp_gcm_seal(cipher, nonce, report, report.count, word, 4, nil, 0, &tag) == 1 ? report + tag + word : nil
+    }
+
+    @Test("our own SSRCs have a bound, and none is forgotten: an index is never used twice")
+    func outboundBound() throws {
+        let pair = try SRTPPair()
+        let first = pair.packet(ssrc: 0, number: 65_535)
+        let wrapped = pair.packet(ssrc: 0, number: 0)
+        _ = try #require(pair.protect(first))
+        for ssrc in 1..<4096 as Range<UInt32> { _ = try #require(pair.protect(pair.packet(ssrc: ssrc, number: 1))) }
+        #expect(pair.protect(pair.packet(ssrc: 5000, number: 1)) == nil)
+        #expect(try pair.unprotect(#require(pair.protect(first))).get() == first)
+        #expect(try pair.deliver(wrapped), "the counter of the first one went on")
+    }
+
+    @Test("protect refuses what is no packet")
+    func malformedOutbound() throws {
+        let pair = try SRTPPair()
+        #expect(pair.protect([]) == nil)
+        #expect(pair.protect([UInt8](repeating: 0, count: 40)) == nil, "version 0")
+        #expect(pair.protect([0x8f] + [UInt8](repeating: 0, count: 20)) == nil, "contributing sources beyond the end")
+        #expect(pair.protect([0x90] + [UInt8](repeating: 0, count: 13) + [0, 9]) == nil, "extension beyond the end")
+        #expect(pair.protect([0x80, 201, 0, 0], isRTCP: true) == nil)
+    }
+
     @Test("short, empty and random packets fail and never trap")
     func garbage() throws {
         let pair = try SRTPPair()
@@ -174,11 +271,15 @@ struct SRTPPair {
     let receiver: SRTPSession
 
     init(_ profile: SRTPProfile = .aeadAES128GCM) throws {
-        let count = profile.keyCount + profile.saltCount
-        let client = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7 + 1) }
-        let server = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 5 + 2) }
+        let client = SRTPPair.clientKey(profile)
+        let server = (0..<client.count).map { UInt8(truncatingIfNeeded: $0 * 5 + 2) }
         sender = try SRTPSession(keys: SRTPKeys(profile: profile, clientKey: client, serverKey: server, isClient: true))
         receiver = try SRTPSession(keys: SRTPKeys(profile: profile, clientKey: client, serverKey: server, isClient: false))
+    }
+
+    /// Key and salt of what `sender` sends.
+    static func clientKey(_ profile: SRTPProfile) -> [UInt8] {
+        (0..<(profile.keyCount + profile.saltCount)).map { UInt8(truncatingIfNeeded: $0 * 7 + 1) }
     }
 
     func packet(ssrc: UInt32, number: UInt16) -> [UInt8] {
@@ -220,4 +321,10 @@ struct SplitMix: RandomNumberGenerator {
         z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
         return z ^ (z >> 31)
     }
+}
+
+/// Ends a test whose further steps would say nothing.
+struct Mismatch: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
 }

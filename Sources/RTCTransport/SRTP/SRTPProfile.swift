@@ -1,5 +1,3 @@
-import CSRTP
-
 /// A protection profile of DTLS-SRTP; the raw value is its number on the wire (RFC 5764 §4.1.2, RFC 7714 §14.2).
 package enum SRTPProfile: UInt16, Sendable, Hashable, CaseIterable {
     case aes128CMSHA1_80 = 1
@@ -10,8 +8,15 @@ package enum SRTPProfile: UInt16, Sendable, Hashable, CaseIterable {
     package static let preferred: [SRTPProfile] = [.aeadAES128GCM, .aeadAES256GCM, .aes128CMSHA1_80]
 
     /// Bytes of master key and master salt. They follow from the profile alone, never from the cipher of the DTLS session.
-    package var keyCount: Int { csrtp_key_count(UInt32(rawValue)) }
-    package var saltCount: Int { csrtp_salt_count(UInt32(rawValue)) }
+    package var keyCount: Int { self == .aeadAES256GCM ? 32 : 16 }
+    package var saltCount: Int { isAEAD ? 12 : 14 }
+
+    /// Whether the cipher authenticates as well (RFC 7714); otherwise HMAC-SHA1 does.
+    var isAEAD: Bool { self != .aes128CMSHA1_80 }
+    /// Bytes of the authentication tag of RTP and of RTCP.
+    var tagCount: Int { isAEAD ? 16 : 10 }
+    /// Bytes of the HMAC key (RFC 3711 §8.2).
+    var authenticationKeyCount: Int { isAEAD ? 0 : 20 }
 
     /// As OpenSSL writes it in a list of profiles.
     var openSSLName: String {

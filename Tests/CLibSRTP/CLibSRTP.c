@@ -1,4 +1,4 @@
-#include "CSRTP.h"
+#include "CLibSRTP.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct csrtp_context {
+struct clibsrtp_context {
     srtp_t session;
     srtp_policy_t policy;
     uint8_t key[SRTP_MAX_KEY_LEN];
@@ -19,7 +19,7 @@ static pthread_once_t start_once = PTHREAD_ONCE_INIT;
 
 static void start(void) { is_started = srtp_init() == srtp_err_status_ok; }
 
-size_t csrtp_key_count(unsigned profile) {
+size_t clibsrtp_key_count(unsigned profile) {
     switch (profile) {
         case srtp_profile_aes128_cm_sha1_80:
         case srtp_profile_aead_aes_128_gcm: return SRTP_AES_128_KEY_LEN;
@@ -28,7 +28,7 @@ size_t csrtp_key_count(unsigned profile) {
     }
 }
 
-size_t csrtp_salt_count(unsigned profile) {
+size_t clibsrtp_salt_count(unsigned profile) {
     switch (profile) {
         case srtp_profile_aes128_cm_sha1_80: return SRTP_SALT_LEN;
         case srtp_profile_aead_aes_128_gcm:
@@ -37,11 +37,11 @@ size_t csrtp_salt_count(unsigned profile) {
     }
 }
 
-csrtp_context *csrtp_context_create(unsigned profile, const uint8_t *key, size_t key_count, int is_inbound, unsigned window) {
+clibsrtp_context *clibsrtp_context_create(unsigned profile, const uint8_t *key, size_t key_count, int is_inbound, unsigned window) {
     pthread_once(&start_once, start);
-    size_t expected = csrtp_key_count(profile) + csrtp_salt_count(profile);
+    size_t expected = clibsrtp_key_count(profile) + clibsrtp_salt_count(profile);
     if (!is_started || expected == 0 || key_count != expected) return NULL;
-    csrtp_context *context = calloc(1, sizeof *context);
+    clibsrtp_context *context = calloc(1, sizeof *context);
     if (context == NULL) return NULL;
     memcpy(context->key, key, key_count);
     srtp_policy_t *policy = &context->policy;
@@ -63,7 +63,7 @@ csrtp_context *csrtp_context_create(unsigned profile, const uint8_t *key, size_t
     return context;
 }
 
-void csrtp_context_free(csrtp_context *context) {
+void clibsrtp_context_free(clibsrtp_context *context) {
     if (context == NULL) return;
     srtp_dealloc(context->session);
     volatile uint8_t *key = context->key;
@@ -73,18 +73,18 @@ void csrtp_context_free(csrtp_context *context) {
 
 static int failure(srtp_err_status_t status) {
     switch (status) {
-        case srtp_err_status_ok: return CSRTP_OK;
+        case srtp_err_status_ok: return CLIBSRTP_OK;
         case srtp_err_status_replay_fail:
         case srtp_err_status_replay_old:
-        case srtp_err_status_pkt_idx_old: return CSRTP_REPLAY;
+        case srtp_err_status_pkt_idx_old: return CLIBSRTP_REPLAY;
         case srtp_err_status_auth_fail:
-        case srtp_err_status_cipher_fail: return CSRTP_AUTHENTICATION;
-        default: return CSRTP_OTHER;
+        case srtp_err_status_cipher_fail: return CLIBSRTP_AUTHENTICATION;
+        default: return CLIBSRTP_OTHER;
     }
 }
 
-int csrtp_protect(csrtp_context *context, void *packet, size_t *count, int is_rtcp) {
-    if (*count > 65535) return CSRTP_OTHER;
+int clibsrtp_protect(clibsrtp_context *context, void *packet, size_t *count, int is_rtcp) {
+    if (*count > 65535) return CLIBSRTP_OTHER;
     int length = (int)*count;
     srtp_err_status_t status = is_rtcp ? srtp_protect_rtcp(context->session, packet, &length)
                                        : srtp_protect(context->session, packet, &length);
@@ -92,29 +92,29 @@ int csrtp_protect(csrtp_context *context, void *packet, size_t *count, int is_rt
     return failure(status);
 }
 
-int csrtp_unprotect(csrtp_context *context, void *packet, size_t *count, int is_rtcp) {
+int clibsrtp_unprotect(clibsrtp_context *context, void *packet, size_t *count, int is_rtcp) {
     // Shorter packets have no room for header and tag; the library's own checks are by header fields.
     size_t least = is_rtcp ? 8 + context->rtcp_trailer : 12 + context->rtp_trailer;
-    if (*count > 65535 || *count < least) return CSRTP_OTHER;
+    if (*count > 65535 || *count < least) return CLIBSRTP_OTHER;
     int length = (int)*count;
     srtp_err_status_t status = is_rtcp ? srtp_unprotect_rtcp(context->session, packet, &length)
                                        : srtp_unprotect(context->session, packet, &length);
     if (status == srtp_err_status_ok) {
-        if (length < 0) return CSRTP_OTHER;
+        if (length < 0) return CLIBSRTP_OTHER;
         *count = (size_t)length;
     }
     return failure(status);
 }
 
-size_t csrtp_trailer_count(const csrtp_context *context, int is_rtcp) {
+size_t clibsrtp_trailer_count(const clibsrtp_context *context, int is_rtcp) {
     return is_rtcp ? context->rtcp_trailer : context->rtp_trailer;
 }
 
 // Of all the functions with an SSRC this one alone wants it in network order (libsrtp 2.5).
-void csrtp_forget(csrtp_context *context, uint32_t ssrc) { srtp_remove_stream(context->session, htonl(ssrc)); }
+void clibsrtp_forget(clibsrtp_context *context, uint32_t ssrc) { srtp_remove_stream(context->session, htonl(ssrc)); }
 
-int csrtp_restart(csrtp_context *context, uint32_t ssrc, uint32_t rollover) {
-    csrtp_forget(context, ssrc);
+int clibsrtp_restart(clibsrtp_context *context, uint32_t ssrc, uint32_t rollover) {
+    clibsrtp_forget(context, ssrc);
     srtp_policy_t policy = context->policy;
     policy.ssrc.type = ssrc_specific;
     policy.ssrc.value = ssrc;
