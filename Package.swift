@@ -90,7 +90,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "RTCTransportTests",
-            dependencies: ["RTCTransport", "RTCWire", "RTCBase", "CSRTPCrypto", "CLibSRTP", "CAllocationCounter"],
+            dependencies: ["RTCTransport", "RTCWire", "RTCBase", "PeerTestSupport", "CSRTPCrypto", "CLibSRTP", "CAllocationCounter"],
             swiftSettings: strict),
         .testTarget(name: "RTCCodecTests", dependencies: ["RTCCodec", "RTCBase"], swiftSettings: strict),
         .testTarget(

@@ -64,14 +64,11 @@ final class AudioWorker: Sendable {
     private func run() {
         guard let decoder = try? OpusDecoder(sampleRate: Self.sampleRate, channels: 1) else { return }
         var playout = Playout(decoder: decoder)
-        var deadline = NetworkExecutor.now()
+        var clock = PlayoutClock(start: NetworkExecutor.now())
         while true {
-            deadline = deadline.adding(milliseconds: 10)
-            let now = NetworkExecutor.now()
-            // After a stall of over a second (a suspended process) time starts anew instead of racing through the past.
-            if now.nanoseconds(since: deadline) > 1_000_000_000 { deadline = now }
-            let wait = deadline.nanoseconds(since: now)
+            let wait = clock.waitNanoseconds(now: NetworkExecutor.now())
             if wait > 0 { _ = wake.wait(timeout: .now() + .nanoseconds(Int(wait))) }
+            clock.advance(now: NetworkExecutor.now())
             let (isStopped, isReceiving) = state.withLock { ($0.isStopped, $0.isReceiving) }
             if isStopped { return }
             guard isReceiving else {

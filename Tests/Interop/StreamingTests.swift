@@ -1,4 +1,5 @@
 import Foundation
+import RTCPeer
 import Reactor
 import Testing
 
@@ -33,6 +34,7 @@ extension Interop {
                 try await Task.sleep(for: .seconds(Settings.seconds))
                 let cpuShare = (ProcessUsage.cpuSeconds - cpu) / watch.seconds
                 let stats = try await reactor.stats()
+                let peer = try #require(await reactor.peerStatistics()?.inbound.first { $0.track == "main_video" })
                 let counters = track.counters
                 watching.cancel()
                 try await reactor.disconnect()
@@ -49,14 +51,15 @@ extension Interop {
                 measured("stream_\(stream.slug)_rss", Double(ProcessUsage.now.residentKB) / 1024, "MB")
                 let video = try #require(stats.inbound.first { $0.trackName == "main_video" })
                 measured("stream_\(stream.slug)_dropped", Double(video.framesDropped), "frames")
+                measured("stream_\(stream.slug)_decode_errors", Double(peer.decodeErrors), "frames")
                 #expect(video.codec == stream.codec.lowercased() || video.codec == stream.codec)
-                #expect(seen.share >= 0.99, "\(seen.distinct) of \(seen.span); \(counters); \(video)")
+                #expect(seen.share >= 0.99, "missing \(seen.missing); \(counters); \(video)")
                 #expect(seen.unreadable == 0, "\(seen.unreadableSizes)")
                 #expect(Array(seen.sizes.keys) == [stream.size])
                 #expect(seen.isInOrder)
-                #expect(seen.metadataWrong == 0)
+                #expect(seen.metadataWrong.isEmpty)
                 #expect(seen.metadataMissing == 0)
-                // A frame that cannot be decoded is one of the frames dropped.
+                #expect(peer.decodeErrors <= 1)
                 #expect(video.framesDropped <= 1)
                 #expect(Double(seen.counters.count) > Settings.seconds * 25)
             }
@@ -81,6 +84,7 @@ extension Interop {
                     measured("resize_\(codec.lowercased())_\(width)x\(height)_21_frames", begin.milliseconds, "ms")
                 }
                 let stats = try await reactor.stats()
+                let peer = try #require(await reactor.peerStatistics()?.inbound.first { $0.track == "main_video" })
                 watching.cancel()
                 try await reactor.disconnect()
                 let seen = report.snapshot
@@ -89,8 +93,9 @@ extension Interop {
                 measured("resize_\(codec.lowercased())_longest_gap", seen.longestGapSeconds * 1000, "ms")
                 #expect(seen.unreadable == 0, "\(seen.unreadableSizes)")
                 #expect(seen.longestGapSeconds < 1)
-                #expect(seen.share >= 0.99, "\(seen.distinct) of \(seen.span); \(video)")
-                #expect(seen.metadataWrong == 0)
+                #expect(seen.share >= 0.99, "missing \(seen.missing); \(track.counters); \(video)")
+                #expect(seen.metadataWrong.isEmpty)
+                #expect(peer.decodeErrors <= 1)
                 #expect(video.framesDropped <= 1)
             }
         }

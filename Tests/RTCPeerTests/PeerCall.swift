@@ -18,6 +18,8 @@ final class PeerCall: Sendable {
     let events: EventLog
     let remoteTracks: [String: RemoteTrack]
     let applied: AppliedAnswer
+    /// A consumer of the video that was there before the connection.
+    let firstConsumer: RemoteTrack.VideoConsumer?
 
     init(
         options: AnsweringCore.Options = AnsweringCore.Options(), edit: (String) -> String = { $0 },
@@ -29,6 +31,7 @@ final class PeerCall: Sendable {
         var remotes: [String: RemoteTrack] = [:]
         for track in Self.tracks where track.direction == .recvonly { remotes[track.name] = RemoteTrack(name: track.name) }
         remoteTracks = remotes
+        firstConsumer = remotes["main_video"]?.addVideoConsumer()
         let log = EventLog()
         events = log
         connection = try await PeerConnection(configuration: configuration, tracks: Self.tracks, remoteTracks: remotes) {

@@ -5,7 +5,7 @@ import RTCWire
 import Testing
 
 /// Connecting, and every way a connection ends.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct PeerConnectionTests {
+@Suite(.serialized, .networkTurn, .timeLimit(.minutes(2))) struct PeerConnectionTests {
     @Test(
         "DTLS-04 connects in either DTLS role; ICE, DTLS and both channels are reported in order",
         arguments: [MediaSection.Setup.active, .passive])

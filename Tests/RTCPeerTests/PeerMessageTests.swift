@@ -4,7 +4,7 @@ import RTCPeer
 import Testing
 
 /// Messages over the data channels in both framings.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct PeerMessageTests {
+@Suite(.serialized, .networkTurn, .timeLimit(.minutes(2))) struct PeerMessageTests {
     private func pattern(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) } }
 
     private func options(isChunked: Bool) -> AnsweringCore.Options {

@@ -1,5 +1,5 @@
 internal import RTCBase
-internal import RTCPeer
+package import RTCPeer
 internal import ReactorCore
 
 #if canImport(FoundationEssentials)
@@ -16,8 +16,19 @@ struct StatsMemory: Sendable {
     var framesDecoded: [String: Int]
 }
 
+extension Reactor {
+    /// The counters of the present connection as the peer keeps them, with those that have no public form (decode errors,
+    /// drops by reason); nil without a connection. For tests and the command line.
+    package func peerStatistics() async -> PeerStatistics? { await engine.peerStatistics() }
+}
+
 // Statistics in the public shape.
 extension SessionEngine {
+    func peerStatistics() async -> PeerStatistics? {
+        guard let generation = machine.readyGeneration else { return nil }
+        return await connections[generation]?.peer?.statistics
+    }
+
     func stats() async throws -> ConnectionStats {
         let connection: Connection
         do throws(CoreError) {

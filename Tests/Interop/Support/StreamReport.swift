@@ -12,7 +12,8 @@ final class StreamReport: Sendable {
         /// Frames before the first readable one: the runtime may begin with a black picture.
         var blankAtStart = 0
         var metadataMissing = 0
-        var metadataWrong = 0
+        /// Frame numbers in the metadata that are not the one in the picture, with their place in the stream.
+        var metadataWrong: [String] = []
         var agesMilliseconds: [Double] = []
         var sizes: [String: Int] = [:]
         /// Sizes of unreadable frames.
@@ -46,7 +47,9 @@ final class StreamReport: Sendable {
             state.counters.append(blocks.counter)
             state.agesMilliseconds.append(Double(blocks.ageMilliseconds))
             if let number {
-                if number != blocks.counter { state.metadataWrong += 1 }
+                if number != blocks.counter {
+                    state.metadataWrong.append("frame \(state.counters.count): picture \(blocks.counter), metadata \(number)")
+                }
             } else {
                 state.metadataMissing += 1
             }
@@ -73,6 +76,8 @@ extension StreamReport.State {
     /// Share of the frame numbers between the first and the last seen that were seen.
     var share: Double { span == 0 ? 0 : Double(distinct) / Double(span) }
     var longestGapSeconds: Double { zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .infinity }
+    /// Frame numbers between the first and the last seen that were not seen.
+    var missing: [Int] { counters.isEmpty ? [] : Set((counters.min() ?? 0)...(counters.max() ?? 0)).subtracting(counters).sorted() }
     var isInOrder: Bool { zip(counters, counters.dropFirst()).allSatisfy { $0 <= $1 } }
     var fps: Double { times.count < 2 ? 0 : Double(times.count - 1) / (times[times.count - 1] - times[0]) }
 }

@@ -1,10 +1,11 @@
 import Foundation
+import PeerTestSupport
 import RTCBase
 import RTCTransport
 import Testing
 
 /// Everything that opens ICE sockets runs one after the other: descriptors are counted.
-@Suite("ICE agent", .serialized)
+@Suite("ICE agent", .serialized, .networkTurn)
 struct ICEAgentTests {
     private func only(_ addresses: String...) -> ICEHarness.Configure { { $0.localAddresses = addresses } }
 
@@ -23,10 +24,11 @@ struct ICEAgentTests {
     @Test("two agents connect and exchange datagrams in order", arguments: ["127.0.0.1", "::1"])
     func connect(address: String) async throws {
         let harness = ICEHarness()
-        let started = NetworkExecutor.now()
         try await harness.run { try $0.connect(only(address), only(address)) }
         #expect(await harness.wait { $0.isConnected(.a) && $0.isConnected(.b) })
-        #expect(NetworkExecutor.now().milliseconds(since: started) < 1000)
+        let started = try #require(await harness.startedTime)
+        let connected = try #require(await harness.connectedTimes.values.max())
+        #expect(connected.milliseconds(since: started) < 1000)
         await exchange(harness)
         let pair = await harness.run { $0.agents[.a]?.selectedPair() }
         #expect(pair?.localType == .host && pair?.remoteAddress == address && pair?.relayProtocol == nil)
@@ -198,26 +200,35 @@ struct ICEAgentTests {
             if cycle % 10 == 0 { #expect(await harness.wait { $0.isConnected(.a) && $0.isConnected(.b) }) }
             await harness.closeAll()
         }
-        #expect(openSocketCount() == before)
+        // Other suites of the process open and close sockets of their own meanwhile.
+        #expect(await eventually { openSocketCount() <= before })
     }
 
     @Test("an agent that is let go of without close gives its sockets back")
     func letGo() async throws {
         let before = openSocketCount()
-        for _ in 0..<10 {
-            let harness = ICEHarness()
-            try await harness.run { harness in
-                try harness.make(.a, only("127.0.0.1"))
-                try harness.agents[.a]?.startGathering()
-            }
-        }
+        for _ in 0..<10 { try await gatherAndLetGo() }
         // The closes are queued behind each other on the network thread; a cycle that awaits its own close comes after.
-        for _ in 0..<2 {
-            let last = ICEHarness()
-            try await last.run { try $0.make(.a) }
-            await last.closeAll()
+        for _ in 0..<2 { try await makeAndClose() }
+        // Other suites of the process open and close sockets of their own meanwhile.
+        #expect(await eventually { openSocketCount() <= before })
+    }
+
+    // Apart from their caller: the optimiser of Swift 6.3.1 crashes on the two loops in one coroutine.
+    @inline(never)
+    private func makeAndClose() async throws {
+        let harness = ICEHarness()
+        try await harness.run { try $0.make(.a) }
+        await harness.closeAll()
+    }
+
+    @inline(never)
+    private func gatherAndLetGo() async throws {
+        let harness = ICEHarness()
+        try await harness.run { harness in
+            try harness.make(.a, only("127.0.0.1"))
+            try harness.agents[.a]?.startGathering()
         }
-        #expect(openSocketCount() == before)
     }
 
     @Test("SW-06 closing while datagrams arrive: no callback afterwards, no crash")

@@ -19,6 +19,9 @@ actor ICEHarness {
     private(set) var agents: [Side: ICEAgent] = [:]
     private(set) var candidates: [Side: [String]] = [.a: [], .b: []]
     private(set) var states: [Side: [ICEState]] = [.a: [], .b: []]
+    /// Told by the network thread itself: a test's own thread may not run for seconds while other suites are busy.
+    private(set) var startedTime: MonotonicTime?
+    private(set) var connectedTimes: [Side: MonotonicTime] = [:]
     private(set) var datagrams: [Side: [[UInt8]]] = [.a: [], .b: []]
     private(set) var gatheringDone: Set<Side> = []
     private(set) var callbacksAfterClose = 0
@@ -56,6 +59,9 @@ actor ICEHarness {
         agent.onState = { [weak self] state in
             self?.assumeIsolated {
                 $0.states[side, default: []].append(state)
+                if state == .connected || state == .ready, $0.connectedTimes[side] == nil {
+                    $0.connectedTimes[side] = NetworkExecutor.now()
+                }
                 $0.changed(side)
             }
         }
@@ -76,6 +82,7 @@ actor ICEHarness {
         try make(.b, configureB)
         guard let a = agents[.a], let b = agents[.b] else { return }
         trickles = true
+        startedTime = NetworkExecutor.now()
         a.setRemote(usernameFragment: b.localUsernameFragment, password: b.localPassword)
         b.setRemote(usernameFragment: a.localUsernameFragment, password: a.localPassword)
         try a.startGathering()

@@ -6,7 +6,7 @@ import Testing
 @testable import Reactor
 
 /// Connecting, losing, reconnecting and ending, against a loopback runtime.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ClientConnectTests {
+@Suite(.serialized, .networkTurn, .timeLimit(.minutes(2))) struct ClientConnectTests {
     private func failure(_ body: () async throws -> Void) async -> ReactorError? {
         do {
             try await body()
@@ -206,7 +206,8 @@ import Testing
         let refusals = Counter()
         let runtime = try FakeRuntime {
             $0.override = { request in
-                request.path == "/start_session" && refusals.next() < 2 ? [.reply(409, #"{"detail":"Session is closing"}"#)] : nil
+                request.path == "/start_session" && refusals.next() < 2
+                    ? [.reply(409, #"{"detail":"Cannot start a session while closing"}"#)] : nil
             }
         }
         let client = try runtime.client()

@@ -1,0 +1,31 @@
+import RTCBase
+import RTCEngine
+import RTCSimulation
+import Testing
+
+@Suite struct PlayoutClockTests {
+    @Test("AUD-08 sixty seconds of late wake-ups give 100 blocks a second, without drift", arguments: [UInt64(1), 2, 3])
+    func noDrift(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var now = MonotonicTime(milliseconds: 5)
+        let end = now.adding(milliseconds: 60_000)
+        var clock = PlayoutClock(start: now)
+        var blocks = 0
+        while now < end {
+            // The system wakes us up to 4 ms late, now and then 80 ms.
+            let late = random.next() % 50 == 0 ? 80_000_000 : Int64(random.next() % 4_000_000)
+            let wait = clock.waitNanoseconds(now: now)
+            if wait > 0 { now = now.adding(nanoseconds: wait + late) }
+            blocks += 1
+            clock.advance(now: now)
+        }
+        #expect(abs(blocks - 6_000) <= 9, "seed \(seed)")
+    }
+
+    @Test("a process that was suspended does not race through the past") func suspension() {
+        var clock = PlayoutClock(start: MonotonicTime(milliseconds: 0))
+        let now = MonotonicTime(milliseconds: 30_000)
+        clock.advance(now: now)
+        #expect(clock.waitNanoseconds(now: now) == PlayoutClock.intervalNanoseconds)
+    }
+}
