@@ -8,7 +8,11 @@ extension PeerCore {
     func startDataChannels(_ session: NegotiatedSession) {
         channels = DataChannelMachine(
             isDTLSClient: session.isDTLSClient,
-            maxOutgoingMessageBytes: min(session.maxMessageBytes, SCTPAssociation.maxMessageBytes))
+            maxOutgoingMessageBytes: min(session.maxMessageBytes, SCTPAssociation.maxMessageBytes),
+            chunking: session.chunkingPeerMaxBytes.map {
+                ChunkLimits(
+                    ownMaxBytes: configuration.chunkingMaxMessageBytes ?? configuration.maxIncomingMessageBytes, peerMaxBytes: $0)
+            })
         let association: SCTPAssociation
         do throws(TransportError) {
             association = try SCTPAssociation(
@@ -26,7 +30,7 @@ extension PeerCore {
         association.onUp = { [weak self] in
             guard let self else { return }
             self.channels?.associationUp(into: &self.channelOutputs)
-            self.drainChannels()
+            self.pumpOutboxes()
             // Our OPENs are on their way and data may follow them at once (RFC 8832 §6): waiting for the ACKs would
             // cost a round trip and tell nothing more.
             for label in self.configuration.channels { self.markOpen(label) }
@@ -52,10 +56,6 @@ extension PeerCore {
             guard let id = channels?.openChannel(label: label, into: &channelOutputs) else { continue }
             channelIDs[label] = id
             channelLabels[id] = label
-            if session.chunkingPeerMaxBytes != nil {
-                assemblers[id] = ChunkAssembler(
-                    maxMessageBytes: configuration.chunkingMaxMessageBytes ?? configuration.maxIncomingMessageBytes)
-            }
         }
         // Right behind the OPENs: the runtime picks the codec of everything it sends from our first frame (§5.2).
         for message in configuration.firstMessages {
@@ -86,7 +86,7 @@ extension PeerCore {
     /// Moves frames from the outboxes into SCTP while that has room, a frame of each channel in turn, so that a large
     /// message on one channel does not hold up the other.
     func pumpOutboxes() {
-        guard !isClosed, !isPumping else { return }
+        guard !isClosed, !isPumping, sctp?.isUp == true else { return }
         isPumping = true
         defer { isPumping = false }
         var movedSomething = true
@@ -96,7 +96,7 @@ extension PeerCore {
                 guard let frame = outboxes[id]?.nextFrame() else { continue }
                 movedSomething = true
                 do throws(DataChannelError) {
-                    try channels?.send(id, bytes: frame.bytes, isText: frame.isText, into: &channelOutputs)
+                    try channels?.sendFrame(id, bytes: frame.bytes, isText: frame.isText, into: &channelOutputs)
                 } catch {
                     drops.count(.sendFailed)
                     outboxes[id] = nil
@@ -159,13 +159,16 @@ extension PeerCore {
             markOpen(label)
         case .message(let id, let isText, let bytes):
             guard let label = channelLabels[id] else { return drops.count(.unknownChannel) }
-            receive(bytes, isText: isText, id: id, label: label)
+            onEvent?(.message(channel: label, isText: isText, bytes: bytes))
+        case .violated(let id):
+            // The other implementation closes that channel, and a session without it is over (wire protocol §12, 31).
+            let label = channelLabels[id] ?? "data"
+            lose(PeerLoss(.transport, "the \(label) channel broke its message framing"))
         case .closed(let id):
             guard let label = channelLabels[id] else { return }
             // From here a call on this channel is refused; it would wait for a reply that cannot come.
             channelIDs[label] = nil
             outboxes[id] = nil
-            assemblers[id] = nil
             openChannels.remove(label)
             onEvent?(.channelClosed(label))
             if openChannels.isEmpty { lose(PeerLoss(.closedByPeer, "the server closed the data channels")) }
@@ -175,23 +178,6 @@ extension PeerCore {
     private func markOpen(_ label: String) {
         guard !isClosed, openChannels.insert(label).inserted else { return }
         onEvent?(.channelOpened(label))
-    }
-
-    private func receive(_ bytes: [UInt8], isText: Bool, id: ChannelID, label: String) {
-        guard assemblers[id] != nil else {
-            onEvent?(.message(channel: label, isText: isText, bytes: bytes))
-            return
-        }
-        do throws(WireError) {
-            if let message = try assemblers[id]?.receive(bytes.span.bytes, isText: isText) {
-                onEvent?(.message(channel: label, isText: message.isText, bytes: message.bytes))
-            }
-        } catch {
-            // §5.8: a framing error closes that channel, and a session without one of its channels is over (§12, 31).
-            drops.count(.malformedDataChannel)
-            channels?.close(id, into: &channelOutputs)
-            lose(PeerLoss(.transport, "the \(label) channel broke its message framing"))
-        }
     }
 }
 

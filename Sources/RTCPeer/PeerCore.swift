@@ -49,7 +49,6 @@ final class PeerCore {
     var channelIDs: [String: ChannelID] = [:]
     var channelLabels: [ChannelID: String] = [:]
     var openChannels: Set<String> = []
-    var assemblers: [ChannelID: ChunkAssembler] = [:]
     var outboxes: [ChannelID: MessageOutbox] = [:]
     /// What SCTP had no room for; bounded because nothing is taken from the outboxes while it holds anything.
     var stalledSends: [SCTPSend] = []

@@ -290,6 +290,8 @@ package final class AnsweringCore {
             guard let label = labels[id] else { return }
             channelIDs[label] = nil
             closedLabels.append(label)
+        case .violated:
+            break
         }
     }
 

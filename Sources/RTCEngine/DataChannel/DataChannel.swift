@@ -79,7 +79,7 @@ struct DataChannel: Sendable {
         }
     }
 
-    private func outgoing(_ bytes: [UInt8], _ kind: PayloadProtocol) -> SCTPSend {
+    func outgoing(_ bytes: [UInt8], _ kind: PayloadProtocol) -> SCTPSend {
         SCTPSend(
             stream: id.stream, ppid: kind.rawValue, isOrdered: isOrdered || !isAcknowledged, reliability: reliability, bytes: bytes)
     }

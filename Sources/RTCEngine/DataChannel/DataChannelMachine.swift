@@ -94,6 +94,19 @@ package struct DataChannelMachine: Sendable {
         }
     }
 
+    /// Sends a frame that the caller has cut and headed itself (shared wire protocol §5.8), for messages that leave piece
+    /// by piece. Only once the association is up; on a channel without chunking it is a whole message.
+    package mutating func sendFrame(
+        _ id: ChannelID, bytes: [UInt8], isText: Bool, into outputs: inout Outputs
+    ) throws(DataChannelError) {
+        guard let channel = channels[id.stream], channel.id == id, channel.state == .opening || channel.state == .open else {
+            throw .notOpen
+        }
+        guard channel.chunking != nil else { return try send(id, bytes: bytes, isText: isText, into: &outputs) }
+        guard bytes.count <= maxOutgoingMessageBytes else { throw .messageTooLarge(limitBytes: maxOutgoingMessageBytes) }
+        outputs.sends.append(channel.outgoing(bytes, .binary))
+    }
+
     /// Starts the closing procedure: our outgoing stream is reset, `closed` follows when the peer reset its own
     /// (RFC 8831 §6.7). A channel the peer never heard of closes at once.
     package mutating func close(_ id: ChannelID, into outputs: inout Outputs) {
@@ -253,6 +266,7 @@ package struct DataChannelMachine: Sendable {
             outputs.events.append(.message(id, isText: message.isText, bytes: message.bytes))
         } catch {
             outputs.drops.count(.malformedDataChannel)
+            outputs.events.append(.violated(id))
             refuse(stream, into: &outputs)
         }
     }

@@ -65,6 +65,8 @@ package enum DataChannelEvent: Hashable, Sendable {
     case opened(ChannelID, label: String)
     case message(ChannelID, isText: Bool, bytes: [UInt8])
     case closed(ChannelID)
+    /// The peer broke the chunked framing; the channel is being closed.
+    case violated(ChannelID)
 }
 
 package enum DataChannelError: Error, Hashable, Sendable {
