@@ -4,7 +4,7 @@ package enum SRTPProfile: UInt16, Sendable, Hashable, CaseIterable {
     case aeadAES128GCM = 7
     case aeadAES256GCM = 8
 
-    /// Best first. GCM costs a fifth of counter mode with SHA-1 here; counter mode is what every peer must have.
+    /// Best first. GCM costs two thirds of counter mode with SHA-1 (0002); counter mode is what every peer must have.
     package static let preferred: [SRTPProfile] = [.aeadAES128GCM, .aeadAES256GCM, .aes128CMSHA1_80]
 
     /// Bytes of master key and master salt. They follow from the profile alone, never from the cipher of the DTLS session.
