@@ -126,6 +126,9 @@ package final class RemoteTrack: Sendable {
 
     // MARK: Producers (decode and audio threads)
 
+    /// A consumer has not taken the last picture yet.
+    package var isVideoPending: Bool { consumers.withLock { $0.video.contains { $0.slot.isOccupied } } }
+
     package func deliver(_ picture: DecodedPicture) {
         receivedCount.add(1, ordering: .relaxed)
         _ = firstFrameNanoseconds.compareExchange(

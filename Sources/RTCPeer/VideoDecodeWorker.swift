@@ -94,6 +94,7 @@ final class VideoDecodeWorker: Sendable {
     private func run() {
         var decoder: VPXDecoder?
         var decoderCodec: VideoCodec?
+        var lastDelivery = MonotonicTime(nanoseconds: 0)
         while true {
             wake.wait()
             let (frame, isStopped) = state.withLock { ($0.queue.popFirst(), $0.isStopped) }
@@ -115,7 +116,9 @@ final class VideoDecodeWorker: Sendable {
                     state.counts.width = picture.width
                     state.counts.height = picture.height
                 }
+                giveWay(until: lastDelivery.adding(nanoseconds: Self.burstSpacingNanoseconds))
                 track.deliver(DecodedPicture(planes: picture, pool: pixelPool))
+                lastDelivery = NetworkExecutor.now()
             } catch {
                 decoder = nil
                 state.withLock { state in
@@ -128,6 +131,21 @@ final class VideoDecodeWorker: Sendable {
             }
         }
     }
+
+    /// In a burst the next picture waits a moment for the one before to be taken: a consumer that keeps up with the stream
+    /// then sees every frame of it, instead of the last one alone. Pictures at a steady rate never wait.
+    private func giveWay(until deadline: MonotonicTime) {
+        guard track.isVideoPending else { return }
+        // Nobody signals it: the wait is the pause.
+        let pause = DispatchSemaphore(value: 0)
+        while track.isVideoPending, NetworkExecutor.now() < deadline {
+            _ = pause.wait(timeout: .now() + .microseconds(Self.burstPollMicroseconds))
+        }
+    }
+
+    /// Room for a wake-up and a conversion to BGRA; at most this much is added per frame of a burst when a consumer is slow.
+    private static let burstSpacingNanoseconds: Int64 = 5_000_000
+    private static let burstPollMicroseconds = 300
 
     /// A repaired gap releases up to a second of frames at once; with the eight of a steady stream it would overflow just
     /// then and throw the repair away.

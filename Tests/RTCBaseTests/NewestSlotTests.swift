@@ -12,6 +12,20 @@ import Testing
         #expect(slot.replacedCount == 1)
     }
 
+    @Test("a slot is occupied while an element waits, not while a consumer does") func occupied() async {
+        let slot = NewestSlot<Int>()
+        #expect(!slot.isOccupied)
+        slot.put(1)
+        #expect(slot.isOccupied)
+        #expect(await slot.next() == 1)
+        #expect(!slot.isOccupied)
+        slot.put(2)
+        slot.finish()
+        #expect(slot.isOccupied)
+        #expect(await slot.next() == 2)
+        #expect(!slot.isOccupied)
+    }
+
     @Test("the last element survives the end, and nothing is accepted after it") func finishKeepsLast() async {
         let slot = NewestSlot<Int>()
         slot.put(7)

@@ -39,6 +39,12 @@ package final class NewestSlot<Element: Sendable>: Sendable {
     /// Elements released because a newer one came before they were taken.
     package var replacedCount: UInt64 { replaced.load(ordering: .relaxed) }
 
+    /// An element is here that nobody has taken yet.
+    package var isOccupied: Bool {
+        let current = word.load(ordering: .acquiring)
+        return current & Self.waiterBit == 0 && current & Self.addressMask != 0
+    }
+
     package var isFinished: Bool { word.load(ordering: .acquiring) & Self.finishedBit != 0 }
 
     /// Puts the newest element; false when the slot is finished.
