@@ -45,6 +45,7 @@ let package = Package(
         .target(name: "COpus", linkerSettings: [.linkedLibrary("opus")]),
         .target(name: "CYUV", linkerSettings: [.linkedLibrary("yuv")]),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+        .target(name: "CLinux"),
         .target(name: "CPNG", linkerSettings: [.linkedLibrary("png")]),
         // Replaces malloc to count; for benchmarks and tests, never in a product.
         .target(name: "CAllocationCounter"),
@@ -60,7 +61,7 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "RTCCodec", dependencies: ["RTCBase", "CVPX", "COpus", "CYUV"], swiftSettings: strict),
         .target(
-            name: "RTCPeer", dependencies: ["RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec"],
+            name: "RTCPeer", dependencies: ["RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec", "CLinux"],
             swiftSettings: strict),
         .target(
             name: "RTCSimulation", dependencies: ["RTCBase", "RTCWire", "RTCEngine"], swiftSettings: strict),

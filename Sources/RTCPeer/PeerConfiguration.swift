@@ -29,7 +29,7 @@ package struct PeerConfiguration: Sendable {
     package var maxIncomingMessageBytes = 16 << 20
     /// Nothing from the peer besides connectivity checks for this long ends the connection. While nothing comes the peer is
     /// asked for a heartbeat twice a second, so three seconds of outage pass below it also when the connection is idle.
-    package var silenceLimitMilliseconds = 4_500
+    package var silenceLimitMilliseconds = 4_000
     package var portRange: ClosedRange<UInt16>?
 
     package init() {}

@@ -1,3 +1,4 @@
+private import CLinux
 internal import RTCTransport
 
 #if canImport(Glibc)
@@ -12,29 +13,19 @@ internal import RTCTransport
 package enum WorkerThread {
     /// False when the system refuses another thread.
     package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
-        final class Box {
-            let name: String
-            let body: @Sendable () -> Void
-            init(name: String, body: @escaping @Sendable () -> Void) {
-                self.name = name
-                self.body = body
-            }
-        }
         var attributes = pthread_attr_t()
         guard pthread_attr_init(&attributes) == 0 else { return false }
         defer { pthread_attr_destroy(&attributes) }
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         // Codecs want more than the 512 KiB some systems give to secondary threads.
         pthread_attr_setstacksize(&attributes, 2 << 20)
-        let box = Unmanaged.passRetained(Box(name: name, body: body))
+        let box = Unmanaged.passRetained(WorkerBody(name: name, body: body))
         #if canImport(Darwin)
             var thread: pthread_t?
             let status = pthread_create(
                 &thread, &attributes,
                 { raw in
-                    let box = Unmanaged<Box>.fromOpaque(raw).takeRetainedValue()
-                    ThreadName.set(box.name)
-                    box.body()
+                    runWorker(raw)
                     return nil
                 }, box.toOpaque())
         #else
@@ -42,14 +33,31 @@ package enum WorkerThread {
             let status = pthread_create(
                 &thread, &attributes,
                 { raw in
-                    guard let raw else { return nil }
-                    let box = Unmanaged<Box>.fromOpaque(raw).takeRetainedValue()
-                    ThreadName.set(box.name)
-                    box.body()
+                    if let raw { runWorker(raw) }
                     return nil
                 }, box.toOpaque())
         #endif
         if status != 0 { box.release() }
         return status == 0
     }
+}
+
+/// What a new thread is told; it takes the reference over.
+private final class WorkerBody: Sendable {
+    let name: String
+    let body: @Sendable () -> Void
+    init(name: String, body: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.body = body
+    }
+}
+
+private func runWorker(_ raw: UnsafeMutableRawPointer) {
+    do {
+        let work = Unmanaged<WorkerBody>.fromOpaque(raw).takeRetainedValue()
+        ThreadName.set(work.name)
+        work.body()
+    }
+    // A stream has ended, and with it decoders and pools of pictures: that memory is not kept for the next one.
+    clinux_trim_heap()
 }
