@@ -3,7 +3,7 @@ internal import Reactor
 
 /// Which server and model a command talks to: options first, then the environment.
 struct Connection {
-    let model: String
+    let model: String?
     let url: String
     let isLocal: Bool
     let jwt: String?
@@ -27,19 +27,16 @@ struct Connection {
         // A runtime on this machine speaks the local protocol; nobody should have to say so twice.
         isLocal = !wantsHosted && (wantsLocal || variableLocal || givenURL.map(Self.isLoopback) ?? false)
         url = givenURL ?? (isLocal ? Reactor.localAPIURL : Reactor.defaultAPIURL)
-        if let name = try arguments.takeOption("--model") ?? variable("REACTOR_MODEL") {
-            model = name
-        } else if isLocal {
-            model = "local"
-        } else {
-            throw UsageError("say which model: --model owner/name, or REACTOR_MODEL")
-        }
+        // A local runtime serves one model, whatever it is called.
+        model = try arguments.takeOption("--model") ?? variable("REACTOR_MODEL") ?? (isLocal ? "local" : nil)
+    }
+
+    /// Made once the whole command line has been understood, so that a word that is not is reported first.
+    func makeClient() async throws -> Reactor {
+        guard let model else { throw UsageError("say which model: --model owner/name, or REACTOR_MODEL") }
         if !isLocal, jwt == nil, apiKey == nil {
             throw UsageError("the hosted API needs REACTOR_API_KEY or REACTOR_JWT; a local runtime needs --local")
         }
-    }
-
-    func makeClient() async throws -> Reactor {
         var configuration = ReactorConfiguration()
         configuration.apiURL = url
         configuration.local = isLocal
