@@ -27,6 +27,9 @@ package final class NetworkExecutor: SerialExecutor {
     }
 
     private let state = Mutex(State())
+    /// Counts enqueues. Says what the lock says already, in a form that the thread sanitizer sees: what was written before an
+    /// enqueue is seen by the work. (The slow path of `Mutex` on Linux is not instrumented.)
+    private let enqueued = Atomic<UInt64>(0)
     private let thread = Atomic<pthread_t>(0)
     /// GLib locks the context itself; the pointer never changes and is never freed.
     nonisolated(unsafe) let context: OpaquePointer
@@ -72,6 +75,7 @@ package final class NetworkExecutor: SerialExecutor {
     private func add(_ work: Work) {
         let mustWake = state.withLock { state in
             state.pending.append(work)
+            enqueued.add(1, ordering: .acquiringAndReleasing)
             defer { state.isSleeping = false }
             return state.isSleeping
         }
@@ -96,6 +100,7 @@ package final class NetworkExecutor: SerialExecutor {
             // One batch at a time, then the context: work that enqueues more work must not starve the sockets.
             let isEmpty = state.withLock { state in
                 swap(&batch, &state.pending)
+                _ = enqueued.load(ordering: .acquiring)
                 state.isSleeping = batch.isEmpty
                 return batch.isEmpty
             }
