@@ -9,8 +9,10 @@ final class StreamReport: Sendable {
         var counters: [Int] = []
         /// Frames whose blocks could not be read, after the first readable one.
         var unreadable = 0
-        /// Frames before the first readable one: the runtime may begin with a black picture.
+        /// Frames before the first readable one.
         var blankAtStart = 0
+        /// Black pictures: the runtime begins each connection with one when the model has none ready (wire protocol §6.6).
+        var black = 0
         var metadataMissing = 0
         /// Frame numbers in the metadata that are not the one in the picture, with their place in the stream.
         var metadataWrong: [String] = []
@@ -31,11 +33,14 @@ final class StreamReport: Sendable {
         if let userData = frame.userData, let object = try? JSONSerialization.jsonObject(with: userData) as? [String: Any] {
             number = (object["n"] as? NSNumber)?.intValue
         }
+        let isBlack = blocks == nil && Self.isBlack(frame)
         state.withLock { state in
             let size = "\(frame.width)x\(frame.height)"
             state.times.append(time)
             guard let blocks else {
-                if state.counters.isEmpty {
+                if isBlack {
+                    state.black += 1
+                } else if state.counters.isEmpty {
                     state.blankAtStart += 1
                 } else {
                     state.unreadable += 1
@@ -53,6 +58,20 @@ final class StreamReport: Sendable {
             } else {
                 state.metadataMissing += 1
             }
+        }
+    }
+
+    /// No pixel of a coarse grid has any light. The probe's own pictures have white cells in every row of blocks.
+    private static func isBlack(_ frame: VideoFrame) -> Bool {
+        frame.pixels.withUnsafeBytes { pixels in
+            let width = Int(frame.width)
+            for y in stride(from: 0, to: Int(frame.height), by: 4) {
+                for x in stride(from: 0, to: width, by: 4) {
+                    let offset = (y * width + x) * 4
+                    if pixels[offset] > 40 || pixels[offset + 1] > 40 || pixels[offset + 2] > 40 { return false }
+                }
+            }
+            return true
         }
     }
 
