@@ -63,12 +63,12 @@ final class StreamReport: Sendable {
 
     /// No pixel of a coarse grid has any light. The probe's own pictures have white cells in every row of blocks.
     private static func isBlack(_ frame: VideoFrame) -> Bool {
-        frame.pixels.withUnsafeBytes { pixels in
+        frame.pixels.withUnsafeBytes { (pixels: UnsafeRawBufferPointer) -> Bool in
             let width = Int(frame.width)
             for y in stride(from: 0, to: Int(frame.height), by: 4) {
                 for x in stride(from: 0, to: width, by: 4) {
                     let offset = (y * width + x) * 4
-                    if pixels[offset] > 40 || pixels[offset + 1] > 40 || pixels[offset + 2] > 40 { return false }
+                    for channel in offset..<(offset + 3) where pixels[channel] > 40 { return false }
                 }
             }
             return true
