@@ -82,7 +82,7 @@ extension Interop {
             }
         }
 
-        @Test("A 3 s outage is survived without leaving .ready, and frames come again")
+        @Test("ICE-07 a 3 s outage, lost checks and all, is survived without leaving .ready, and frames come again")
         func outage() async throws {
             try await withRuntime { runtime in
                 try await RelayProcess.with(runtime, ["--outage", "3:3"]) { relay in

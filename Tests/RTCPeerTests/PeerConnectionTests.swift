@@ -160,7 +160,7 @@ import Testing
         await call.end()
     }
 
-    @Test("an outage of three seconds is survived, and its end noticed at once, also on an idle connection")
+    @Test("ICE-07 an outage of three seconds is survived, and its end noticed at once, also on an idle connection")
     func outage() async throws {
         let call = try await PeerCall()
         try #require(await call.waitUntilOpen())

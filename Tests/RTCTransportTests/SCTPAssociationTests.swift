@@ -115,6 +115,22 @@ struct SCTPAssociationTests {
         }
     }
 
+    @Test("DC-14 one message: the buffered amount is reported once when it falls, down to zero")
+    func bufferedAmountFalls() async {
+        await #expect(processExitsWith: .success) {
+            let pair = try SCTPPair()
+            pair.connect()
+            pair.run(milliseconds: 300)
+            var reported: [Int] = []
+            pair.a.association.onBufferedBytes = { reported.append($0) }
+            #expect(pair.a.send(1, [UInt8](repeating: 7, count: 500)) == .sent)
+            #expect(reported.isEmpty, "nothing has been acknowledged yet")
+            pair.run(milliseconds: 1000)
+            #expect(pair.b.messages.count == 1)
+            #expect(reported == [0])
+        }
+    }
+
     @Test("DC-12 a reset reaches the peer after the data, is answered, and the stream can be used again")
     func resets() async {
         await #expect(processExitsWith: .success) {
