@@ -307,7 +307,9 @@ final class PeerCore {
         if let deadline = engine?.nextDeadline() { earliest = min(earliest, deadline) }
         if let deadline = dtls?.nextDeadline { earliest = min(earliest, deadline) }
         if let deadline = SCTPStack.shared.nextDeadline { earliest = min(earliest, deadline) }
-        if armedDeadline != earliest {
+        // Only ever set to an earlier time: setting a timer wakes the thread's poll, once per packet if every change were
+        // followed. A timer that fires too early looks again and is set anew.
+        if armedDeadline.map({ earliest < $0 }) ?? true {
             armedDeadline = earliest
             timer.set(deadline: earliest)
         }

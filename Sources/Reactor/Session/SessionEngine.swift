@@ -27,6 +27,7 @@ actor SessionEngine {
     var dataCalls = RequestCorrelator<CheckedContinuation<Reply, any Error>>(channel: .data)
     var controlCalls = RequestCorrelator<CheckedContinuation<Reply, any Error>>(channel: .control)
     private var timer: PeerTimer?
+    private var armedDeadline: MonotonicTime?
     var nextPing: MonotonicTime?
     var drops = DropCounters()
     var timing = ConnectTiming() {
@@ -186,14 +187,18 @@ actor SessionEngine {
         for deadline in [dataCalls.nextDeadline(), controlCalls.nextDeadline()].compactMap(\.self) {
             earliest = min(earliest ?? MonotonicTime(nanoseconds: .max), MonotonicTime(nanoseconds: deadline))
         }
-        guard earliest != nil || timer != nil else { return }
+        // Only ever set to an earlier time: setting a timer wakes the thread's poll, and most deadlines are met long before
+        // they are due. A timer that fires too early looks again and is set anew.
+        guard let earliest, armedDeadline.map({ earliest < $0 }) ?? true else { return }
         if timer == nil {
             timer = PeerTimer { [weak self] in self?.assumeIsolated { $0.timerFired() } }
         }
+        armedDeadline = earliest
         timer?.set(deadline: earliest)
     }
 
     private func timerFired() {
+        armedDeadline = nil
         let now = NetworkThread.now()
         failExpiredCalls(now: now)
         if let due = nextPing, due <= now {
