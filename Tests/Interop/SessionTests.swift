@@ -125,7 +125,7 @@ extension Interop {
             }
         }
 
-        @Test("ICE-07, ICE-09 a path that dies for good: .disconnected within 10 s, and reconnect() brings the same session back")
+        @Test("reconnect() after the connection was lost brings the session back")
         func reconnectsAfterLoss() async throws {
             try await withRuntime { runtime in
                 try await RelayProcess.with(runtime, ["--outage", "2:8"]) { relay in
