@@ -46,8 +46,8 @@ package struct FlowSimulation {
         package var flow: Int
         package var estimate: Double
         package var acknowledged: Double
-        /// Nil when unlimited.
-        package var linkRate: Double?
+        /// Bits per second that the link could have carried over the last 100 ms; infinite when unlimited.
+        package var linkRate: Double
         /// As the controller sees it.
         package var queueMilliseconds: Double
     }
@@ -78,6 +78,7 @@ package struct FlowSimulation {
     private var backward: SimulatedLink
     private var nextSample: MonotonicTime
     private var report = Report()
+    private var datagram = SimulatedLink.Arrival()
 
     /// The start of virtual time, to place stalls and outages.
     package static var start: MonotonicTime { VirtualClock().now }
@@ -118,16 +119,14 @@ package struct FlowSimulation {
             forward.conditions = change.conditions
             changes.removeFirst()
         }
-        while let datagram = forward.receive(now: now) {
-            let index = Int(datagram[0])
-            if let sent = flows[index].arrive(datagram, now: now) {
-                report.arrivals.append(
-                    Arrival(
-                        seconds: now.milliseconds(since: start) / 1e3, flow: index, byteCount: datagram.count,
-                        queueMilliseconds: now.milliseconds(since: sent) - forward.conditions.delayMilliseconds))
-            }
+        while forward.receive(now: now, into: &datagram) {
+            let sent = flows[datagram.tag].arrive(datagram.bytes)
+            report.arrivals.append(
+                Arrival(
+                    seconds: now.milliseconds(since: start) / 1e3, flow: datagram.tag, byteCount: datagram.bytes.count,
+                    queueMilliseconds: now.milliseconds(since: sent) - forward.conditions.delayMilliseconds))
         }
-        while let datagram = backward.receive(now: now) { flows[Int(datagram[0])].feedback.append(Array(datagram.dropFirst())) }
+        while backward.receive(now: now, into: &datagram) { flows[datagram.tag].feedback.append(datagram.bytes) }
         for index in flows.indices {
             flows[index].step(now: now, forward: &forward, backward: &backward)
             if let deadline = flows[index].controller.nextDeadline(), deadline <= now, !flows[index].isStalled(now) {
@@ -139,13 +138,14 @@ package struct FlowSimulation {
 
     private mutating func sample(_ now: MonotonicTime) {
         nextSample = now.adding(milliseconds: 100)
+        let linkRate = forward.conditions.capacity.bits(from: now.adding(milliseconds: -100), to: now) * 10
         for (index, flow) in flows.enumerated() where now >= flow.begin {
             let statistics = flow.controller.statistics
             report.samples.append(
                 Sample(
                     seconds: now.milliseconds(since: start) / 1e3, flow: index,
                     estimate: Double(flow.controller.targets.estimate.bitsPerSecond),
-                    acknowledged: Double(statistics.acknowledgedBitsPerSecond), linkRate: forward.conditions.rateBitsPerSecond,
+                    acknowledged: Double(statistics.acknowledgedBitsPerSecond), linkRate: linkRate,
                     queueMilliseconds: statistics.queueingDelayMilliseconds))
         }
     }

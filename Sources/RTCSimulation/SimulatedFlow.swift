@@ -50,8 +50,8 @@ struct SimulatedFlow {
     func isStalled(_ now: MonotonicTime) -> Bool { settings.senderStalls.contains { $0.contains(now) } }
 
     /// The time the packet was sent.
-    mutating func arrive(_ datagram: [UInt8], now: MonotonicTime) -> MonotonicTime? {
-        let value = UInt16(datagram[1]) << 8 | UInt16(datagram[2])
+    mutating func arrive(_ datagram: [UInt8]) -> MonotonicTime {
+        let value = UInt16(datagram[0]) << 8 | UInt16(datagram[1])
         waiting.append(value)
         return sentTimes[Int(value)]
     }
@@ -102,7 +102,7 @@ struct SimulatedFlow {
         for value in waiting { builder.record(value, now: now) }
         waiting.removeAll(keepingCapacity: true)
         builder.writeDue(now: now, senderSSRC: 1, mediaSSRC: 2, into: &outputs)
-        for range in outputs.rtcpPackets { backward.send([UInt8(index)] + outputs.rtcpBytes[range], now: now) }
+        for range in outputs.rtcpPackets { backward.send(Array(outputs.rtcpBytes[range]), tag: index, now: now) }
         outputs.removeAll()
     }
 
@@ -159,13 +159,12 @@ struct SimulatedFlow {
     private mutating func send(_ size: Int, probe: Int?, now: MonotonicTime, forward: inout SimulatedLink) {
         let value = UInt16(truncatingIfNeeded: number)
         var datagram = [UInt8](repeating: 0, count: size)
-        datagram[0] = UInt8(index)
-        datagram[1] = UInt8(value >> 8)
-        datagram[2] = UInt8(value & 0xFF)
+        datagram[0] = UInt8(value >> 8)
+        datagram[1] = UInt8(value & 0xFF)
         controller.onSent(SentPacket(number: number, byteCount: size, time: now, probe: probe))
         sentTimes[Int(value)] = now
         number += 1
-        forward.send(datagram, now: now)
+        forward.send(datagram, tag: index, now: now)
     }
 
     private static let frameInterval: Int64 = 33_333_333

@@ -34,7 +34,7 @@ package struct AckedBitrate: Sendable {
     /// Bits per second over the last `milliseconds`; nil until half of that has been seen.
     package func bitsPerSecond(milliseconds: Int) -> Double? {
         guard let first else { return nil }
-        let wanted = min(max(Int64(milliseconds) * 1_000_000 >> Self.spanShift, 4), Int64(Self.capacity) - 1)
+        let wanted = min(max((Int64(milliseconds) * 1_000_000) >> Self.spanShift, 4), Int64(Self.capacity) - 1)
         let seen = min(head &- first, wanted)
         guard seen * 2 >= wanted else { return nil }
         var sum = 0.0

@@ -51,7 +51,8 @@ package struct OveruseDetector: Sendable {
         // A spike is no noise to get used to.
         guard abs(trend) <= threshold + 15 else { return }
         let gain = abs(trend) < threshold ? Self.downGain : Self.upGain
-        threshold = min(max(threshold + gain * (abs(trend) - threshold) * milliseconds, Self.thresholds.lowerBound), Self.thresholds.upperBound)
+        threshold = min(
+            max(threshold + gain * (abs(trend) - threshold) * milliseconds, Self.thresholds.lowerBound), Self.thresholds.upperBound)
     }
 
     /// draft-ietf-rmcat-gcc-02 §5.4 table 1.

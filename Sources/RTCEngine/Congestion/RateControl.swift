@@ -40,8 +40,10 @@ package struct RateControl: Sendable {
         /// The last time the rate was lowered, and the queue then.
         var lowered: MonotonicTime
         var floorMilliseconds: Double
-        /// The estimate when the queue is gone.
+        /// The estimate when the queue is gone, at least.
         var resume: Double
+        /// The estimate before.
+        var before: Double
         var count = 1
     }
 
@@ -78,7 +80,9 @@ package struct RateControl: Sendable {
         }
         if let drain {
             if input.floorMilliseconds < input.toleranceMilliseconds / 2 {
-                set(max(estimate, drain.resume))
+                // The path was full until now, so what arrived last is what it carries.
+                let carried = (input.recentlyAcknowledged ?? 0) * Self.backOff
+                set(max(estimate, drain.resume, min(carried, drain.before * Self.backOff)))
                 self.drain = nil
                 lastOveruse = now
             }
@@ -110,12 +114,13 @@ package struct RateControl: Sendable {
         lastCapacity = capacity
         let depth = max(0, input.quickFloorMilliseconds - Self.shallowMilliseconds) / Self.deepMilliseconds
         let share = Self.backOff - min(depth, 1) * Self.deepBackOff
+        let before = drain?.before ?? estimate
         let resume = min(estimate * Self.leastDecrease, capacity * Self.backOff)
         set(min(estimate * Self.leastDecrease, capacity * share))
         let count = (drain?.count ?? 0) + 1
         drain = Drain(
             began: drain?.began ?? now, lowered: now, floorMilliseconds: input.floorMilliseconds,
-            resume: min(resume, drain?.resume ?? resume), count: count)
+            resume: min(resume, drain?.resume ?? resume), before: before, count: count)
         return false
     }
 
