@@ -193,8 +193,8 @@ package struct RateControl: Sendable {
     private static let steadyDoubling = 1.0
     private static let wildDoubling = 0.15
     /// A path that stood still carried nothing for that time, which is not its capacity.
-    private static let leastCarried = 0.4
+    private static let leastCarried = 0.5
     private static let startGrowth = 1.0
     /// So much may be added before the effect is seen.
-    private static let growthPerResponse = 0.15
+    private static let growthPerResponse = 0.22
 }
