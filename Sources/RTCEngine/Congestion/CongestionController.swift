@@ -111,7 +111,7 @@ package struct CongestionController: Sendable {
 
     private var congestionWindow: DataSize? {
         guard lastFeedback != nil, let roundTrip = roundTrip.nanoseconds else { return nil }
-        let seconds = Double(roundTrip) / 1e9 + feedbackInterval * Self.windowIntervals + Self.windowSeconds
+        let seconds = Double(roundTrip) / 1e9 + feedbackInterval * Self.windowIntervals + delay.heapSeconds * Self.windowHeaps + Self.windowSeconds
         return DataSize(bytes: max(Int64(estimate / 8 * seconds), Self.leastWindow))
     }
 
@@ -137,6 +137,7 @@ package struct CongestionController: Sendable {
     /// A queue this long is on its way at most, besides what the path holds and what one lost report hides.
     private static let windowSeconds = 0.04
     private static let windowIntervals = 1.3
+    private static let windowHeaps = 2.0
     private static let leastWindow: Int64 = 6_000
 }
 

@@ -17,6 +17,9 @@ package struct DelayEstimator: Sendable {
 
     package init(estimate: Double, limits: ClosedRange<Double>) { rate = RateControl(estimate: estimate, limits: limits) }
 
+    /// How long arrivals are held back before they are handed over at once, averaged over all groups.
+    package private(set) var heapSeconds = 0.0
+
     /// No queue stands as far as can be seen.
     package var isQuiet: Bool { !rate.isDraining && queue.floorMilliseconds < toleranceMilliseconds / 2 }
 
@@ -43,6 +46,8 @@ package struct DelayEstimator: Sendable {
         lastDelay = delay
         if !isCounted { acked.add(arrival: arrival, byteCount: packet.byteCount) }
         guard let group = groups.add(send: send, arrival: arrival, byteCount: packet.byteCount) else { return }
+        let span = group.isHeap ? Double(group.lastSend &- group.firstSend) / 1e9 : 0
+        heapSeconds += (min(span, 1) - heapSeconds) / 8
         queue.add(group)
         trend.add(group)
         detector.update(
@@ -65,11 +70,11 @@ package struct DelayEstimator: Sendable {
         return rate.estimate < before
     }
 
-    /// A standing queue below this is tolerated: some milliseconds, and the time one full packet takes at the
-    /// bottleneck, which a small packet that made the base did not.
+    /// A standing queue below this is tolerated. The larger of two flows tolerates less, so that it gives way first and
+    /// they meet; and the time one full packet takes at the bottleneck is no queue.
     private var toleranceMilliseconds: Double {
         let rate = max(acked.bitsPerSecond(milliseconds: 500) ?? self.rate.estimate, 50_000)
-        return Self.tolerance + Self.packetBits / rate * 1_000
+        return Self.tolerance + min(Self.sharedTolerance * (Self.sharedRate / rate).squareRoot(), Self.sharedTolerance + Self.packetBits / rate * 1_000)
     }
 
     private mutating func restart() {
@@ -80,7 +85,9 @@ package struct DelayEstimator: Sendable {
         detector = OveruseDetector()
     }
 
-    private static let tolerance = 20.0
+    private static let tolerance = 12.0
+    private static let sharedTolerance = 25.0
+    private static let sharedRate = 2e6
     private static let packetBits = 9_600.0
     /// No queue is so long.
     private static let clockStep: Int64 = 20_000_000_000
