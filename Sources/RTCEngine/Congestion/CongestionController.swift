@@ -111,7 +111,8 @@ package struct CongestionController: Sendable {
 
     private var congestionWindow: DataSize? {
         guard lastFeedback != nil, let roundTrip = roundTrip.nanoseconds else { return nil }
-        let seconds = Double(roundTrip) / 1e9 + feedbackInterval * Self.windowIntervals + delay.heapSeconds * Self.windowHeaps + Self.windowSeconds
+        let seconds =
+            Double(roundTrip) / 1e9 + feedbackInterval * Self.windowIntervals + delay.heapSeconds * Self.windowHeaps + Self.windowSeconds
         return DataSize(bytes: max(Int64(estimate / 8 * seconds), Self.leastWindow))
     }
 

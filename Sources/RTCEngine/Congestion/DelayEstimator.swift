@@ -59,12 +59,16 @@ package struct DelayEstimator: Sendable {
     package mutating func addUntold(byteCount: Int, arrival: Int64) { acked.add(arrival: arrival, byteCount: byteCount) }
 
     /// True when the estimate was lowered.
-    package mutating func update(isAppLimited: Bool, responseNanoseconds: Int64, now: MonotonicTime) -> Bool {
+    /// `usualLoss`: the share lost at any rate; what arrives is that much less than what the path took.
+    package mutating func update(
+        isAppLimited: Bool, usualLoss: Double, responseNanoseconds: Int64, now: MonotonicTime
+    ) -> Bool {
         let before = rate.estimate
+        let taken = 1 / (1 - min(usualLoss, Self.mostLoss))
         let input = RateControl.Input(
             usage: detector.usage, floorMilliseconds: queue.floorMilliseconds, quickFloorMilliseconds: queue.quickFloorMilliseconds,
-            toleranceMilliseconds: toleranceMilliseconds, acknowledged: acked.bitsPerSecond(milliseconds: 500),
-            recentlyAcknowledged: acked.bitsPerSecond(milliseconds: 200), isAppLimited: isAppLimited,
+            toleranceMilliseconds: toleranceMilliseconds, acknowledged: acked.bitsPerSecond(milliseconds: 500).map { $0 * taken },
+            recentlyAcknowledged: acked.bitsPerSecond(milliseconds: 200).map { $0 * taken }, isAppLimited: isAppLimited,
             responseNanoseconds: responseNanoseconds)
         if rate.update(input, now: now) { queue.rebase() }
         return rate.estimate < before
@@ -74,7 +78,8 @@ package struct DelayEstimator: Sendable {
     /// they meet; and the time one full packet takes at the bottleneck is no queue.
     private var toleranceMilliseconds: Double {
         let rate = max(acked.bitsPerSecond(milliseconds: 500) ?? self.rate.estimate, 50_000)
-        return Self.tolerance + min(Self.sharedTolerance * (Self.sharedRate / rate).squareRoot(), Self.sharedTolerance + Self.packetBits / rate * 1_000)
+        return Self.tolerance
+            + min(Self.sharedTolerance * (Self.sharedRate / rate).squareRoot(), Self.sharedTolerance + Self.packetBits / rate * 1_000)
     }
 
     private mutating func restart() {
@@ -88,6 +93,7 @@ package struct DelayEstimator: Sendable {
     private static let tolerance = 12.0
     private static let sharedTolerance = 25.0
     private static let sharedRate = 2e6
+    private static let mostLoss = 0.3
     private static let packetBits = 9_600.0
     /// No queue is so long.
     private static let clockStep: Int64 = 20_000_000_000

@@ -68,7 +68,7 @@ package struct LossBasedEstimator: Sendable {
         } else {
             suspicions = 0
             if let bound { self.bound = bound * (1 + Self.recovery * Double(age) / 1e9) }
-            if !isQueueing { usualFraction += (fraction - usualFraction) * (fraction < usualFraction ? 0.1 : 0.05) }
+            if !isQueueing { usualFraction += (fraction - usualFraction) * Self.learning }
         }
     }
 
@@ -77,6 +77,7 @@ package struct LossBasedEstimator: Sendable {
         if let bound, trial == nil, bound > estimate * 1.5 { self.bound = nil }
     }
 
+    private static let learning = 0.2
     private static let enough = 60
     private static let few = 20
     private static let shortWindow: Int64 = 500_000_000
