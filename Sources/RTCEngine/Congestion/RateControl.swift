@@ -56,6 +56,8 @@ package struct RateControl: Sendable {
     package private(set) var capacityDeviation = RateControl.firstDeviation
     package private(set) var lastOveruse: MonotonicTime?
     private var drain: Drain?
+    /// When growth reached what the path carried last time.
+    private var reachedTop: MonotonicTime?
     private var lastUpdate: MonotonicTime?
     private var limits: ClosedRange<Double>
 
@@ -95,6 +97,7 @@ package struct RateControl: Sendable {
 
     private mutating func lower(_ input: Input, now: MonotonicTime) -> Bool {
         lastOveruse = now
+        reachedTop = nil
         if let drain {
             // Give the last decrease the time to be seen.
             guard now.nanoseconds(since: drain.lowered) >= input.responseNanoseconds else { return false }
@@ -161,7 +164,12 @@ package struct RateControl: Sendable {
         }
         // A queue that begins to stand slows it.
         growth = min(growth, most) * min(max(0, 1.5 * (1 - input.floorMilliseconds / input.toleranceMilliseconds)), 1)
-        set(max(estimate, min(estimate * (1 + growth * elapsed), top)))
+        let next = estimate * (1 + growth * elapsed)
+        guard next > top else { return set(next) }
+        // Wait at the top for the queue to show; when it does not, there is room, or another flow that should give way.
+        let since = reachedTop ?? now
+        reachedTop = since
+        set(now.nanoseconds(since: since) > input.responseNanoseconds + Self.topNanoseconds ? next : max(estimate, top))
     }
 
     /// 2 to the power of `exponent`, at most 64, without a library: by squares and a line.
@@ -202,6 +210,7 @@ package struct RateControl: Sendable {
     private static let steadyGain = 0.2
     /// How far above what the path carried last time a steady path is asked again: enough for a queue to show.
     private static let overCapacity = 0.05
+    private static let topNanoseconds: Int64 = 500_000_000
     private static let overs = 0.03...0.1
     private static let wildSeconds = 0.2
     private static let steadyDoubling = 1.0
@@ -210,5 +219,5 @@ package struct RateControl: Sendable {
     private static let leastCarried = 0.5
     private static let startGrowth = 1.0
     /// So much may be added before the effect is seen.
-    private static let growthPerResponse = 0.22
+    private static let growthPerResponse = 0.2
 }
