@@ -91,7 +91,7 @@ package struct DelayEstimator: Sendable {
     }
 
     private static let tolerance = 12.0
-    private static let sharedTolerance = 25.0
+    private static let sharedTolerance = 32.0
     private static let sharedRate = 2e6
     private static let mostLoss = 0.3
     private static let packetBits = 9_600.0
