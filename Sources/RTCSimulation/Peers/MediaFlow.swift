@@ -235,7 +235,7 @@ struct MediaFlow: Sendable {
         if queueSeconds > Self.maxPacerQueueSeconds { violate("pacer holds \(queueSeconds) s", now) }
         report.samples.append(
             FlowSample(
-                time: now, estimate: Double(statistics?.targetBitsPerSecond ?? 0), encoderRate: Double(encoder.bitsPerSecond),
+                time: now, estimate: Double(sender.sendTargets.estimate.bitsPerSecond), encoderRate: Double(encoder.bitsPerSecond),
                 arrivedBits: Double(arrivedBytes * 8), pacerQueueSeconds: queueSeconds))
         arrivedBytes = 0
     }
@@ -255,6 +255,7 @@ struct MediaFlow: Sendable {
         report.resolutionChanges = encoder.stepChanges
         report.audioSent = audioTimes.count
         report.send = sender.sendStatistics(section: SimulatedCall.video)
+        report.congestion = sender.congestionStatistics
         report.receive = receiver.statistics(section: SimulatedCall.video)
         return report
     }
