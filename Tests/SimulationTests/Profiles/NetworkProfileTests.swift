@@ -13,7 +13,9 @@ struct NetworkProfileTests {
         #expect(NetworkProfile.named("nowhere") == nil)
     }
 
-    @Test("draws stay within what was promised: 300 kbit/s to 20 Mbit/s, 20 to 300 ms, at least 60 s", arguments: NetworkProfile.all.map(\.name))
+    @Test(
+        "draws stay within what was promised: 300 kbit/s to 20 Mbit/s, 20 to 300 ms, at least 60 s",
+        arguments: NetworkProfile.all.map(\.name))
     func ranges(name: String) throws {
         let profile = try #require(NetworkProfile.named(name))
         var summaries: Set<String> = []
