@@ -25,6 +25,8 @@ package struct CongestionController: Sendable {
     /// One after the highest number that feedback spoke of.
     var toldEnd: Int64?
     var lastFeedback: MonotonicTime?
+    /// Seconds between reports, smoothed; peers take 50 to 250 ms.
+    var feedbackInterval = 0.1
     /// Wakes since feedback came, with packets on their way; see `handleTimeout`.
     var silentWakes = 0
     var nextWake: MonotonicTime?
@@ -109,7 +111,7 @@ package struct CongestionController: Sendable {
 
     private var congestionWindow: DataSize? {
         guard lastFeedback != nil, let roundTrip = roundTrip.nanoseconds else { return nil }
-        let seconds = Double(roundTrip) / 1e9 + Self.windowSeconds
+        let seconds = Double(roundTrip) / 1e9 + feedbackInterval * Self.windowIntervals + Self.windowSeconds
         return DataSize(bytes: max(Int64(estimate / 8 * seconds), Self.leastWindow))
     }
 
@@ -132,7 +134,9 @@ package struct CongestionController: Sendable {
     private static let drainPacing = 1.5
     private static let leastPacing = 100_000.0
     private static let demandMargin = 1.15
-    private static let windowSeconds = 0.25
+    /// A queue this long is on its way at most, besides what the path holds and what one lost report hides.
+    private static let windowSeconds = 0.1
+    private static let windowIntervals = 1.75
     private static let leastWindow: Int64 = 6_000
 }
 

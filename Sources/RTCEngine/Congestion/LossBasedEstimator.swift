@@ -37,8 +37,8 @@ package struct LossBasedEstimator: Sendable {
         received += 1
     }
 
-    /// `carried`: bits per second that arrive. `isQueueing`: the delay side is answering already.
-    package mutating func update(carried: Double?, isQueueing: Bool, responseNanoseconds: Int64, now: MonotonicTime) {
+    /// `carried`: bits per second that arrive, of the `estimate`. `isQueueing`: the delay side is answering already.
+    package mutating func update(carried: Double?, estimate: Double, isQueueing: Bool, responseNanoseconds: Int64, now: MonotonicTime) {
         let start = windowStart ?? now
         windowStart = start
         let count = received + lost
@@ -47,6 +47,8 @@ package struct LossBasedEstimator: Sendable {
         let fraction = Double(lost) / Double(count)
         lastFraction = fraction
         (received, lost, windowStart) = (0, 0, now)
+        // An outage is no share of anything.
+        guard fraction < Self.outageFraction else { return }
         let noise = Self.sigmas * (max(fraction, 0.01) / Double(count)).squareRoot()
         if let trial {
             self.trial = nil
@@ -55,7 +57,7 @@ package struct LossBasedEstimator: Sendable {
                 bound = nil
             }
         } else if fraction > usualFraction + Self.tolerance + noise, !isQueueing, let carried {
-            bound = min(bound ?? .infinity, carried * Self.trialShare)
+            bound = min(bound ?? .infinity, max(carried * Self.trialShare, estimate * Self.leastShare))
             trial = Trial(from: now.adding(nanoseconds: responseNanoseconds / 2), fraction: fraction)
         } else {
             if let bound { self.bound = bound * Self.recovery }
@@ -75,6 +77,8 @@ package struct LossBasedEstimator: Sendable {
     private static let sigmas = 2.0
     private static let tolerance = 0.03
     private static let trialShare = 0.95
+    private static let leastShare = 0.5
+    private static let outageFraction = 0.6
     private static let stayedShare = 0.6
     private static let recovery = 1.03
 }

@@ -51,8 +51,9 @@ package struct RateControl: Sendable {
     package private(set) var estimate: Double
     /// A queue of ours is draining.
     package var isDraining: Bool { drain != nil }
-    /// What arrived when the path was last full.
-    package private(set) var lastCapacity: Double?
+    /// What arrived when the path was full, averaged, and how much that differs from time to time, as a share.
+    package private(set) var capacity: Double?
+    package private(set) var capacityDeviation = RateControl.firstDeviation
     package private(set) var lastOveruse: MonotonicTime?
     private var drain: Drain?
     private var lastUpdate: MonotonicTime?
@@ -110,13 +111,13 @@ package struct RateControl: Sendable {
         }
         let long = input.acknowledged ?? estimate
         let isDeep = input.floorMilliseconds > 2 * input.toleranceMilliseconds
-        let capacity = isDeep ? min(long, input.recentlyAcknowledged ?? long) : long
-        lastCapacity = capacity
+        let carried = max(isDeep ? min(long, input.recentlyAcknowledged ?? long) : long, estimate * Self.leastCarried)
+        note(capacity: carried)
         let depth = max(0, input.quickFloorMilliseconds - Self.shallowMilliseconds) / Self.deepMilliseconds
         let share = Self.backOff - min(depth, 1) * Self.deepBackOff
         let before = drain?.before ?? estimate
-        let resume = min(estimate * Self.leastDecrease, capacity * Self.backOff)
-        set(min(estimate * Self.leastDecrease, capacity * share))
+        let resume = min(estimate * Self.leastDecrease, carried * Self.backOff)
+        set(min(estimate * Self.leastDecrease, carried * share))
         let count = (drain?.count ?? 0) + 1
         drain = Drain(
             began: drain?.began ?? now, lowered: now, floorMilliseconds: input.floorMilliseconds,
@@ -124,27 +125,43 @@ package struct RateControl: Sendable {
         return false
     }
 
+    private mutating func note(capacity measured: Double) {
+        let old = capacity ?? measured
+        let deviation = min(abs(measured - old) / max(old, 1), 1)
+        capacityDeviation += (deviation - capacityDeviation) * Self.deviationGain
+        capacity = old + (measured - old) * Self.capacityGain
+    }
+
     private mutating func raise(_ input: Input, elapsed: Double, now: MonotonicTime) {
-        let response = Double(input.responseNanoseconds) / 1e9
-        let most = Self.growthPerResponse / response
-        var growth: Double
+        let most = Self.growthPerResponse * 1e9 / Double(input.responseNanoseconds)
+        var growth = Self.startGrowth
+        var top = Double.infinity
         if let lastOveruse {
-            growth = min(max(Self.growth * (Self.growthRate / estimate).squareRoot(), Self.growths.lowerBound), Self.growths.upperBound)
-            let quiet = Double(now.nanoseconds(since: lastOveruse)) / 1e9 - Self.quietSeconds
-            if quiet > 0 { growth *= Self.power(quiet / Self.doublingSeconds) }
-            growth = min(growth, most)
-        } else {
-            growth = min(Self.startGrowth, most)
+            growth = min(max(Self.growth * Self.threeQuarterPower(Self.growthRate / estimate), Self.growths.lowerBound), Self.growths.upperBound)
+            // A path whose capacity was the same each time deserves patience, one that changes is tried soon.
+            let change = min(max((capacityDeviation - Self.steadyDeviation) / (Self.wildDeviation - Self.steadyDeviation), 0), 1)
+            let steady = max(Self.steadySeconds, Self.steadyGain / growth)
+            let quiet = Double(now.nanoseconds(since: lastOveruse)) / 1e9 - (steady + (Self.wildSeconds - steady) * change)
+            if quiet > 0 {
+                growth *= Self.power(quiet / (Self.steadyDoubling + (Self.wildDoubling - Self.steadyDoubling) * change))
+            } else if let capacity, change < 1 {
+                top = capacity * Self.overCapacity / (1 - change)
+            }
         }
         // A queue that begins to stand slows it.
-        growth *= max(0, 1 - input.floorMilliseconds / input.toleranceMilliseconds)
-        set(estimate * (1 + growth * elapsed))
+        growth = min(growth, most) * min(max(0, 1.5 * (1 - input.floorMilliseconds / input.toleranceMilliseconds)), 1)
+        set(max(estimate, min(estimate * (1 + growth * elapsed), top)))
     }
 
     /// 2 to the power of `exponent`, at most 64, without a library: by squares and a line.
     private static func power(_ exponent: Double) -> Double {
         let whole = min(exponent.rounded(.down), 5)
         return Double(1 << Int(whole)) * (1 + min(exponent - whole, 1))
+    }
+
+    private static func threeQuarterPower(_ value: Double) -> Double {
+        let root = value.squareRoot()
+        return root * root.squareRoot()
     }
 
     private static let longestStep = 0.2
@@ -157,12 +174,26 @@ package struct RateControl: Sendable {
     private static let fallenShare = 0.8
     /// So many decreases without a smaller delay: about half the rate.
     private static let futileCount = 5
-    /// Relative growth per second at `growthRate`; it falls with the square root of the rate.
+    /// Relative growth per second at `growthRate`; it falls with the power of 3/4 of the rate. One would be a fixed step, which makes two
+    /// flows meet soonest and large ones crawl.
     private static let growth = 0.1
     private static let growthRate = 2e6
-    private static let growths = 0.03...0.25
-    private static let quietSeconds = 3.0
-    private static let doublingSeconds = 1.0
+    private static let growths = 0.025...0.25
+    private static let firstDeviation = 0.1
+    private static let deviationGain = 0.25
+    private static let capacityGain = 0.5
+    private static let steadyDeviation = 0.1
+    private static let wildDeviation = 0.3
+    private static let steadySeconds = 3.0
+    /// What a decrease took has to come back before patience ends.
+    private static let steadyGain = 0.2
+    /// How far above what the path carried last time a steady path is asked again: enough for a queue to show.
+    private static let overCapacity = 1.05
+    private static let wildSeconds = 0.2
+    private static let steadyDoubling = 1.0
+    private static let wildDoubling = 0.15
+    /// A path that stood still carried nothing for that time, which is not its capacity.
+    private static let leastCarried = 0.4
     private static let startGrowth = 1.0
     /// So much may be added before the effect is seen.
     private static let growthPerResponse = 0.15
