@@ -47,6 +47,7 @@ package struct PeerEngine: Sendable {
     /// The media source named in transport-wide feedback: the latest one.
     private var lastMediaSSRC: UInt32 = 0
     var sending: SendSide
+    private var synchronizer: MediaSynchronizer
     /// The wall clock at `MonotonicTime` zero.
     private let ntpOffset: NTPTimestamp
 
@@ -75,6 +76,7 @@ package struct PeerEngine: Sendable {
             }
             sections.append(Section(receiver: receiver, roles: Self.roles(of: section)))
         }
+        synchronizer = MediaSynchronizer(kinds: session.sections.map { $0.accepted && $0.receives ? $0.kind : nil })
         sending = SendSide(session: session, cname: cname, settings: send)
         ntpOffset = send.ntpOffset
         extensionIDs = ids
@@ -92,6 +94,7 @@ package struct PeerEngine: Sendable {
             return sendDueReports(now: now, into: &out)
         }
         lastMediaSSRC = header.ssrc
+        let (frames, arrivals) = (out.frames.count, out.audio.count)
         switch (sections[index].receiver, sections[index].roles[Int(header.payloadType & 0x7F)]) {
         case (.video(let stream), .video(let codec)):
             video[stream].handleMedia(packet, header: header, codec: codec, now: now, context: &context, into: &out)
@@ -101,6 +104,10 @@ package struct PeerEngine: Sendable {
             audio[stream].handle(packet, header: header, now: now, context: &context, into: &out)
         default:
             context.drops.count(.unknownStream)
+        }
+        noteFrames(from: frames, in: out)
+        for arrival in out.audio[arrivals...] {
+            synchronizer.noteArrival(section: arrival.section, ssrc: arrival.ssrc, timestamp: arrival.timestamp, arrival: now)
         }
         sendDueReports(now: now, into: &out)
     }
@@ -164,7 +171,9 @@ package struct PeerEngine: Sendable {
     }
 
     package mutating func handleTimeout(now: MonotonicTime, into out: inout EngineOutputs) {
+        let frames = out.frames.count
         for index in video.indices { video[index].handleTimeout(now: now, context: &context, into: &out) }
+        noteFrames(from: frames, in: out)
         sending.handleTimeout(now: now, into: &out)
         sendDueReports(now: now, into: &out)
     }
@@ -179,9 +188,26 @@ package struct PeerEngine: Sendable {
     package func statistics(section: Int) -> ReceiveStreamStatistics? {
         guard sections.indices.contains(section) else { return nil }
         switch sections[section].receiver {
-        case .video(let stream): return video[stream].snapshot
+        case .video(let stream):
+            var snapshot = video[stream].snapshot
+            if let offset = synchronizer.audioOffset(ofVideo: section) {
+                snapshot.audioOffsetSeconds = Double(offset.nanoseconds) / 1e9
+                snapshot.isAudioOffsetFromReports = offset.isFromReports
+            }
+            return snapshot
         case .audio(let stream): return audio[stream].snapshot
         case .none: return nil
+        }
+    }
+
+    /// When the sender made what has this timestamp, on its own wall clock; nil before the stream's first sender report.
+    package func senderTime(section: Int, rtpTimestamp: UInt32) -> NTPTimestamp? {
+        synchronizer.senderTime(section: section, timestamp: rtpTimestamp)
+    }
+
+    private mutating func noteFrames(from first: Int, in out: EngineOutputs) {
+        for (section, frame) in out.frames[first...] {
+            synchronizer.noteArrival(section: section, ssrc: frame.ssrc, timestamp: frame.rtpTimestamp, arrival: frame.completeTime)
         }
     }
 
@@ -201,6 +227,7 @@ package struct PeerEngine: Sendable {
             audio[stream].handleSenderReport(report, now: now)
         case .none: return
         }
+        synchronizer.handleReport(section: section, ssrc: report.ssrc, ntp: report.ntp, rtpTimestamp: report.rtpTimestamp)
         out.events.append(
             .senderReport(section: section, ssrc: report.ssrc, ntp: report.ntp, rtpTimestamp: report.rtpTimestamp, arrival: now))
     }
@@ -228,8 +255,7 @@ package struct PeerEngine: Sendable {
             if scheduler.hasReceived { scheduler.writeReport(reportBlocks, into: &out) }
             return
         }
-        let ntp = ntpOffset.adding(nanoseconds: now.nanoseconds)
-        out.appendRTCP { sending.writeReports(reportBlocks, ntp: ntp, now: now, into: &$0) }
+        out.appendRTCP { sending.writeReports(reportBlocks, ntpOffset: ntpOffset, now: now, into: &$0) }
     }
 
     private mutating func makeReportBlocks(now: MonotonicTime) {

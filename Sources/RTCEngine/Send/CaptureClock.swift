@@ -41,7 +41,14 @@ package struct CaptureClock: Sendable {
         }
     }
 
-    package func timestamp(at now: MonotonicTime) -> UInt32 { ticks(now) &+ (offset ?? 0) }
+    /// The last tick before `now`, and when it was: a report made of them is exact, however coarse the ticks are, so that
+    /// frames of two streams with one capture time get one wall-clock time.
+    package func tick(before now: MonotonicTime) -> (timestamp: UInt32, time: MonotonicTime) {
+        let (seconds, rest) = now.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let ticks = rest &* ticksPerSecond / 1_000_000_000
+        let time = MonotonicTime(nanoseconds: seconds &* 1_000_000_000 &+ ticks &* 1_000_000_000 / ticksPerSecond)
+        return (self.ticks(now) &+ (offset ?? 0), time)
+    }
 
     /// From a little ahead of now to two seconds ago.
     private func isPlausible(_ timestamp: UInt32, now: MonotonicTime, offset: UInt32) -> Bool {

@@ -14,10 +14,10 @@ extension SendSide {
 
     /// A report and a description of each stream that has sent; the first one carries `blocks`, what it has no room for
     /// follows in receiver reports.
-    func writeReports(_ blocks: [ReportBlock], ntp: NTPTimestamp, now: MonotonicTime, into writer: inout ByteWriter) {
+    func writeReports(_ blocks: [ReportBlock], ntpOffset: NTPTimestamp, now: MonotonicTime, into writer: inout ByteWriter) {
         var isFirst = true
         for stream in streams where stream.isActive && stream.hasSent {
-            stream.senderReport(now: now, ntp: ntp, reports: isFirst ? blocks : []).write(into: &writer)
+            stream.senderReport(now: now, ntpOffset: ntpOffset, reports: isFirst ? blocks : []).write(into: &writer)
             if isFirst {
                 for start in Swift.stride(from: ReportBlock.maxPerReport, to: blocks.count, by: ReportBlock.maxPerReport) {
                     let part = blocks[start..<min(start + ReportBlock.maxPerReport, blocks.count)]

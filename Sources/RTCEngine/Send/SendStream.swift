@@ -320,11 +320,12 @@ package struct SendStream: Sendable {
         return count
     }
 
-    /// For `nextNumber`'s clock: a report of this instant.
-    package func senderReport(now: MonotonicTime, ntp: NTPTimestamp, reports: [ReportBlock]) -> SenderReport {
-        SenderReport(
-            ssrc: ssrc, ntp: ntp, rtpTimestamp: clock.timestamp(at: now) &+ timestampOffset, packetCount: packetCount,
-            octetCount: octetCount, reports: reports)
+    /// - Parameter ntpOffset: the wall clock at `MonotonicTime` zero.
+    package func senderReport(now: MonotonicTime, ntpOffset: NTPTimestamp, reports: [ReportBlock]) -> SenderReport {
+        let tick = clock.tick(before: now)
+        return SenderReport(
+            ssrc: ssrc, ntp: ntpOffset.adding(nanoseconds: tick.time.nanoseconds), rtpTimestamp: tick.timestamp &+ timestampOffset,
+            packetCount: packetCount, octetCount: octetCount, reports: reports)
     }
 
     package var hasSent: Bool { packetCount > 0 }
