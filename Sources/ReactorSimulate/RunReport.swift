@@ -30,6 +30,11 @@ enum RunReport {
                 "    packets \(send?.packetsSent ?? 0), again \(send?.retransmittedPackets ?? 0), padding \(send?.paddingPackets ?? 0),"
                     + " PLIs \(send?.plisReceived ?? 0), frames dropped by the pacer \(send?.framesDropped ?? 0);"
                     + " overuses \(flow.congestion.overuses), probes \(flow.congestion.probesSent)")
+            if let receive = flow.receive {
+                print(
+                    "    received again \(receive.retransmittedReceived), lost \(receive.packetsLost), NACKs \(receive.nacksSent), frames"
+                        + " dropped by the receiver \(receive.framesDropped), key \(receive.keyFrames)")
+            }
         }
         print(
             "estimate % \(outcome.steadyShares.map { number($0 * 100, digits: 1) }), back after"
