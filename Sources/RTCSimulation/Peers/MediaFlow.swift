@@ -31,6 +31,8 @@ struct MediaFlow: Sendable {
     private var sent = EngineOutputs()
     private var received = EngineOutputs()
     private var isSending = false
+    /// No more media is made; what waits still leaves, and what is lost is still repaired.
+    private var hasEnded = false
     private var hasStopped = false
     private var nextFrame: MonotonicTime
     private var framesDue: Int64 = 0
@@ -68,12 +70,14 @@ struct MediaFlow: Sendable {
     /// What the sending end waits for, its media included.
     func nextSenderDeadline() -> MonotonicTime? {
         guard !hasStopped else { return sender.nextDeadline() }
-        return earlier(earlier(nextFrame, nextAudio), earlier(sender.nextDeadline(), settings.end))
+        let media = hasEnded ? stopTime : earlier(earlier(nextFrame, nextAudio), settings.end)
+        return earlier(media, sender.nextDeadline())
     }
 
     mutating func runSender(now: MonotonicTime, forward: inout SimulatedLink) {
-        if now >= settings.end { stop(now: now, forward: &forward) }
-        if !hasStopped, now >= settings.begin { makeMedia(now: now, forward: &forward) }
+        if now >= settings.end { hasEnded = true }
+        if now >= stopTime { stop(now: now, forward: &forward) }
+        if !hasEnded, now >= settings.begin { makeMedia(now: now, forward: &forward) }
         if let deadline = sender.nextDeadline(), deadline <= now {
             sender.handleTimeout(now: now, into: &sent)
             if let next = sender.nextDeadline(), next <= now { violate("sender's deadline in the past after its timeout", now) }
@@ -229,7 +233,7 @@ struct MediaFlow: Sendable {
     // MARK: Measuring
 
     mutating func sample(now: MonotonicTime) {
-        guard isSending, !hasStopped else { return }
+        guard isSending, !hasEnded else { return }
         let statistics = sender.sendStatistics(section: SimulatedCall.video)
         let queueSeconds = statistics?.queueSeconds ?? 0
         if queueSeconds > Self.maxPacerQueueSeconds { violate("pacer holds \(queueSeconds) s", now) }
@@ -265,6 +269,10 @@ struct MediaFlow: Sendable {
         if violations.count < 10 { violations.append("flow \(index), \(now.milliseconds(since: settings.begin)) ms: \(what)") }
     }
 
+    private var stopTime: MonotonicTime { settings.end.adding(milliseconds: Self.repairMilliseconds) }
+
+    /// For the repair of what is sent last.
+    private static let repairMilliseconds: Int64 = 1_200
     /// 1200 on the wire, less the longest SRTP tag (RFC 7714: 16 bytes).
     private static let maxPacketBytes = 1_184
     /// The pacer drops above 2 s at the present rate; a rate that falls at once makes more of what already waits.

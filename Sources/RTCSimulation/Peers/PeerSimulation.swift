@@ -82,7 +82,7 @@ package struct PeerSimulation: Sendable {
 
     package mutating func run() -> Report {
         // What is under way at the end may still arrive.
-        let limit = Self.time(settings.seconds).adding(milliseconds: 1_500)
+        let limit = Self.time(settings.seconds).adding(milliseconds: 2_000)
         var stepsAtOnce = 0
         while clock.now < limit {
             let before = clock.now
