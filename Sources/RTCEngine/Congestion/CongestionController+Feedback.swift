@@ -88,7 +88,8 @@ extension CongestionController {
         // A pacer that is held by the window is no idle application.
         let sent = sentRate.bitsPerSecond(milliseconds: 500) ?? 0
         let isAppLimited = sent < estimate * Self.appLimitedShare
-        let overuses = delay.update(isAppLimited: isAppLimited, responseNanoseconds: response, now: now)
+        let overuses = delay.update(
+            isAppLimited: isAppLimited, usualLoss: loss.usualFraction, responseNanoseconds: response, now: now)
         if overuses {
             statistics.overuses &+= 1
             probes.onDrop(from: before, now: now)

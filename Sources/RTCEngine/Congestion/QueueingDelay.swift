@@ -67,7 +67,7 @@ package struct QueueingDelay: Sendable {
     }
 
     private static let capacity = 64
-    private static let heapNanoseconds: Int64 = 40_000_000
+    private static let heapNanoseconds: Int64 = 33_000_000
     private static let floorCount = 6
     private static let quickCount = 3
     private static let floorNanoseconds: Int64 = 100_000_000
