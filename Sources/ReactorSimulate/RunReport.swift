@@ -1,3 +1,4 @@
+import RTCBase
 import RTCEngine
 import RTCSimulation
 
@@ -16,7 +17,10 @@ enum RunReport {
         let scenario = outcome.scenario
         print("seed \(scenario.settings.seed), profile \(scenario.profile): \(scenario.summary), \(outcome.report.steps) steps")
         for (index, flow) in outcome.report.flows.enumerated() {
-            if showsSamples { printSamples(flow, scenario: scenario) }
+            if showsSamples {
+                printSamples(flow, scenario: scenario)
+                printPauses(flow, scenario: scenario)
+            }
             let send = flow.send
             print(
                 "flow \(index): frames made \(flow.framesMade), skipped \(flow.framesSkipped), arrived \(flow.framesDelivered)"
@@ -83,6 +87,21 @@ enum RunReport {
                     ].joined())
             }
             second += 1
+        }
+    }
+
+    /// Pauses of more than half a second, with what the link could have carried meanwhile.
+    private static func printPauses(_ flow: FlowReport, scenario: Scenario) {
+        let capacity = scenario.settings.forward.capacity
+        for pause in flow.longPauses where pause.upperBound.milliseconds(since: pause.lowerBound) > 500 {
+            let begin = pause.lowerBound.milliseconds(since: PeerSimulation.start) / 1_000
+            var text = "no frame for \(number(pause.upperBound.milliseconds(since: pause.lowerBound))) ms from \(number(begin, digits: 2)) s on"
+            text += "; the link could carry \(number(capacity.bits(from: pause.lowerBound, to: pause.upperBound) / 8_000, digits: 1)) kB"
+            if case .trace(let trace, let start) = capacity {
+                let silence = trace.longestGapMilliseconds(from: pause.lowerBound, to: pause.upperBound, start: start)
+                text += " and was silent for \(number(silence)) ms"
+            }
+            print(text)
         }
     }
 
