@@ -64,6 +64,8 @@ package struct SendStream: Sendable {
     private var isKnownToPeer = false
     /// When the last packet of the newest key frame left.
     private(set) var keyFrameLeftAt: MonotonicTime?
+    /// The first packet of the newest key frame that left.
+    private var keyFrameNumber: Int64 = 0
     private var vp8: VP8Packetizer
     private var vp9: VP9Packetizer
     private var cut = PacketizedFrame()
@@ -196,11 +198,14 @@ package struct SendStream: Sendable {
 
     private mutating func packetize(_ frame: EncodedFrame) {
         if appendsTrailers, let metadata = frame.metadata {
-            framed.removeAll()
-            frame.bytes.withBytes { framed.write($0) }
-            FrameTrailer.write(metadata, into: &framed)
-            let bytes = framed.bytes
-            packetize(bytes.span.bytes, frame)
+            // Taken out and put back: its memory is used again.
+            var whole = ByteWriter()
+            swap(&whole, &framed)
+            whole.removeAll()
+            frame.bytes.withBytes { whole.write($0) }
+            FrameTrailer.write(metadata, into: &whole)
+            packetize(whole.bytes.span.bytes, frame)
+            swap(&whole, &framed)
         } else {
             frame.bytes.withBytes { packetize($0, frame) }
         }
@@ -234,6 +239,7 @@ package struct SendStream: Sendable {
         cache.insert(entry, number: number, store: &context.store)
         lastTimestamp = packet.timestamp
         isBetweenFrames = packet.isFrameEnd
+        if packet.isKeyFrame, packet.isFrameStart { keyFrameNumber = number }
         if packet.isFrameEnd {
             counts.framesSent &+= 1
             if packet.isKeyFrame {
@@ -330,6 +336,9 @@ package struct SendStream: Sendable {
 
     package var hasSent: Bool { packetCount > 0 }
 
+    /// A packet that left since the newest key frame began, and not so long ago that the number could mean another.
+    func isGone(_ number: Int64) -> Bool { number >= keyFrameNumber && number < nextNumber && nextNumber - number < Self.longMemory }
+
     private mutating func finishMedia(_ start: Int, payloadCount: Int, now: MonotonicTime, into out: inout EngineOutputs) -> Int {
         let count = out.rtp.count - start
         assert(count <= Self.maxDatagramBytes - Self.maxTagBytes)
@@ -395,6 +404,7 @@ package struct SendStream: Sendable {
     package static let maxDatagramBytes = 1200
     /// AES-GCM (RFC 7714 §12.1).
     private static let maxTagBytes = 16
+    private static let longMemory: Int64 = 8_192
     private static let maxFrameBytes = 4_000_000
     /// Until it was measured: Opus at 32 kbit/s with its headers.
     private static let assumedAudioRate: Int64 = 48_000
