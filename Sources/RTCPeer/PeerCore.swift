@@ -13,6 +13,7 @@ final class PeerCore {
     let configuration: PeerConfiguration
     let tracks: [TrackDeclaration]
     let remoteTracks: [String: RemoteTrack]
+    let localTracks: [String: LocalTrack]
     let executor: NetworkExecutor
     /// Called on the network thread, in order; nothing is called after `close()`.
     var onEvent: ((PeerEvent) -> Void)?
@@ -78,11 +79,12 @@ final class PeerCore {
 
     init(
         configuration: PeerConfiguration, tracks: [TrackDeclaration], remoteTracks: [String: RemoteTrack],
-        executor: NetworkExecutor
+        localTracks: [String: LocalTrack], executor: NetworkExecutor
     ) throws(TransportError) {
         self.configuration = configuration
         self.tracks = tracks
         self.remoteTracks = remoteTracks
+        self.localTracks = localTracks
         self.executor = executor
         identity = try DTLSIdentity()
         offerConfiguration = OfferConfiguration(
