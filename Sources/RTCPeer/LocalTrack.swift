@@ -34,7 +34,7 @@ package final class LocalTrack: Sendable {
         /// What workers that are gone have counted.
         var encodedBefore: UInt64 = 0
         var droppedBefore: UInt64 = 0
-        var clock = CaptureClock()
+        var clock = CaptureStamper()
         /// Of the frames that carry a trailer, counted from 1 for as long as the track lives.
         var lastFrameID: UInt64 = 0
     }

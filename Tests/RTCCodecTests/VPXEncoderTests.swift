@@ -95,7 +95,7 @@ struct VPXEncoderTests {
         let pool = FrameBufferPool()
         let encoder = try VPXEncoder(settings: .init(codec: codec, bitsPerSecond: 3_000_000))
         let decoder = try VPXDecoder(codec: codec)
-        for (width, height) in [(320, 180), (640, 360), (1280, 720), (160, 90), (853, 479), (90, 160), (1, 1), (639, 361)] {
+        for (width, height) in [(320, 180), (640, 360), (1280, 720), (160, 90), (853, 479), (90, 160), (1, 1), (639, 361), (3, 2)] {
             for time in 0..<3 {
                 let source = Pictures.moving(width: width, height: height, time: 0, pool: pool)
                 let frame = try #require(try encoder.encode(source, pool: pool))
@@ -112,10 +112,14 @@ struct VPXEncoderTests {
         let pool = FrameBufferPool()
         let encoder = try VPXEncoder(settings: .init(codec: codec, bitsPerSecond: 2_000_000))
         #expect(encoder.lastQuantizer == nil)
+        var random = SeededGenerator(seed: 5)
         var quantizers: [Int] = []
         for time in 0..<60 {
             try encoder.setBitrate(time % 20 < 10 ? 2_000_000 : 100_000)
-            let source = Pictures.moving(width: 320, height: 180, time: time * 5, pool: pool)
+            let source = Pictures.moving(width: 320, height: 180, time: time, pool: pool)
+            for row in 0..<180 {  // noise costs bits
+                for x in 0..<320 { source.planeY[row * source.strideY + x] ^= UInt8(truncatingIfNeeded: random.next() & 31) }
+            }
             let frame = try #require(try encoder.encode(source, pool: pool))
             #expect(frame.isKeyFrame == (time == 0))
             quantizers.append(try #require(encoder.lastQuantizer))

@@ -61,7 +61,7 @@ struct LocalTrackTests {
         }
         worker.stop()
         let times = frames.list.withLock { $0.map(\.rtpTimestamp) }
-        #expect(times.first == UInt32(truncatingIfNeeded: CaptureClock.ticks(micros: Int64(now) - 500_000)))
+        #expect(times.first == UInt32(truncatingIfNeeded: CaptureStamper.ticks(micros: Int64(now) - 500_000)))
         #expect(zip(times, times.dropFirst()).allSatisfy { abs(Int($1 &- $0) - 3600) <= 1 })
     }
 
