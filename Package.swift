@@ -73,7 +73,7 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec", "RTCSimulation", "ReactorCore",
+                "RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec", "RTCPeer", "RTCSimulation", "ReactorCore",
                 "CAllocationCounter",
             ],
             path: "Benchmarks", exclude: ["Baselines"], swiftSettings: strict),

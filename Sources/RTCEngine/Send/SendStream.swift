@@ -199,7 +199,8 @@ package struct SendStream: Sendable {
             framed.removeAll()
             frame.bytes.withBytes { framed.write($0) }
             FrameTrailer.write(metadata, into: &framed)
-            packetize(framed.bytes.span.bytes, frame)
+            let whole = framed.bytes
+            packetize(whole.span.bytes, frame)
         } else {
             frame.bytes.withBytes { packetize($0, frame) }
         }
