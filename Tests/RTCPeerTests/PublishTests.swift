@@ -101,12 +101,11 @@ private final class PublishedCall: Sendable {
         let call = try await PublishedCall()
         #expect(!call.webcam.push(width: 320, height: 180, number: 0))
         try await call.pair.offerer.setPublishing(true, track: "webcam")
-        let before = ProcessResources.threadCount
         for number in 1..<5 { _ = try await call.show(number: number) }
-        #expect(ProcessResources.threadCount == before + 1)
+        #expect(ProcessResources.threads(named: "reactor-enc") == 1)
         try await call.pair.offerer.setPublishing(false, track: "webcam")
         let sent = try #require(await call.outbound("webcam")).packetsSent
-        #expect(await eventually { ProcessResources.threadCount <= before })
+        #expect(await eventually { ProcessResources.threads(named: "reactor-enc") == 0 })
         #expect(!call.webcam.push(width: 320, height: 180, number: 5))
         #expect(await call.outbound("webcam")?.packetsSent == sent)
         // Twice is as once.
