@@ -15,8 +15,8 @@ package final class VPXEncoder {
         package var bitsPerSecond: Int
         /// The rate that is expected; the real spacing comes from the pictures' timestamps.
         package var framesPerSecond: Int
-        /// VP8 with more than one stalls on a busy machine.
-        package var threads: Int
+        /// Nil takes what real time needs at the size. VP8 with more than one stalls on a busy machine.
+        package var threads: Int?
         /// libvpx's `cpu-used`: VP8 -16...16, VP9 0...9. Nil takes what real time needs at the size.
         package var speed: Int?
         /// Frames from one key frame to the next at most; nil means the first frame and requested ones only.
@@ -25,7 +25,7 @@ package final class VPXEncoder {
         package var dropsFrames: Bool
 
         package init(
-            codec: VideoCodec, bitsPerSecond: Int = 2_000_000, framesPerSecond: Int = 30, threads: Int = 1, speed: Int? = nil,
+            codec: VideoCodec, bitsPerSecond: Int = 2_000_000, framesPerSecond: Int = 30, threads: Int? = nil, speed: Int? = nil,
             keyFrameInterval: Int? = nil, dropsFrames: Bool = false
         ) {
             self.codec = codec
@@ -53,7 +53,7 @@ package final class VPXEncoder {
     package init(settings: Settings) throws(CodecError) {
         guard
             Self.isAllowed(bitsPerSecond: settings.bitsPerSecond), (1...240).contains(settings.framesPerSecond),
-            (1...16).contains(settings.threads), (-16...16).contains(settings.speed ?? 0),
+            (1...16).contains(settings.threads ?? 1), (-16...16).contains(settings.speed ?? 0),
             (0...100_000).contains(settings.keyFrameInterval ?? 0)
         else {
             throw CodecError(.invalidArgument, function: "VPXEncoder")
@@ -137,7 +137,7 @@ package final class VPXEncoder {
         var raw = cvpx_encoder_settings(
             codec: Int32(settings.codec == .vp9 ? CVPX_CODEC_VP9 : CVPX_CODEC_VP8), width: Int32(newWidth),
             height: Int32(newHeight), kilobits_per_second: Int32(settings.bitsPerSecond / 1000),
-            threads: Int32(settings.threads),
+            threads: Int32(settings.threads ?? Self.threads(settings.codec, pixels: newWidth * newHeight)),
             speed: Int32(settings.speed ?? Self.speed(settings.codec, pixels: newWidth * newHeight)),
             key_frame_interval: Int32(settings.keyFrameInterval ?? 0), drop_frames: settings.dropsFrames ? 1 : 0)
         var code: Int32 = 0
@@ -180,6 +180,9 @@ package final class VPXEncoder {
         case .vp9: pixels > 1280 * 720 ? 9 : 8
         }
     }
+
+    /// VP9 above 720p takes more than a core at times. VP8's row threads wait in a spin and are left alone.
+    private static func threads(_ codec: VideoCodec, pixels: Int) -> Int { codec == .vp9 && pixels > 1280 * 720 ? 2 : 1 }
 
     private static func isAllowed(bitsPerSecond: Int) -> Bool { (1_000...1_000_000_000).contains(bitsPerSecond) }
 }
