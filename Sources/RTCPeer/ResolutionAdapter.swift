@@ -111,11 +111,13 @@ struct ResolutionAdapter: Sendable {
         if now.milliseconds(since: since) >= upDelayMilliseconds { goUp(now: now) }
     }
 
-    /// Too few bits by the measure and it shows, or more bits made than allowed although the quantizer is at its end.
+    /// Too few bits by the measure and it shows; or the quantizer is at its end, and there are fewer bits than a way up takes or
+    /// more are made than allowed.
     private var isStarved: Bool {
-        guard let quantizer else { return false }
-        if overshoots, quantizer >= Self.worstQuantizer { return true }
-        return quantizer >= Self.poorQuantizer && bitsPerPixel(at: step) < thresholds.low(pixels: size(of: step).pixels)
+        guard let quantizer, quantizer >= Self.poorQuantizer else { return false }
+        let (bits, pixels) = (bitsPerPixel(at: step), size(of: step).pixels)
+        if bits < thresholds.low(pixels: pixels) { return true }
+        return quantizer >= Self.worstQuantizer && (overshoots || bits < thresholds.high(pixels: pixels))
     }
 
     private mutating func goDown(isSevere: Bool, now: MonotonicTime) {

@@ -79,8 +79,9 @@ struct LocalTrackTests {
         for _ in 0..<100 { push() }
         let after = callocation_counts_now()
         worker.stop()
-        // A picture has 345600 bytes as I420 and 921600 as BGRA; what is left are the small boxes around it.
-        #expect(after.bytes - before.bytes < 100 * 1024, "\(after.bytes - before.bytes) bytes in 100 pushes")
+        // A picture has 345600 bytes as I420 and 921600 as BGRA. The last of the three blocks may come now; the rest are the
+        // small boxes around the pictures.
+        #expect(after.bytes - before.bytes < 450_000, "\(after.bytes - before.bytes) bytes in 100 pushes")
     }
 
     @Test("a buffer that does not fit its size is refused and counted, and the next is taken")

@@ -63,17 +63,17 @@ struct VideoEncodeSessionTests {
 
     @Test("when bits are short every picture is still sent, in a smaller size, and the size comes back", arguments: [VideoCodec.vp8, .vp9])
     func sizeGivesWay(codec: VideoCodec) throws {
-        var player = Player(codec, width: 640, height: 360)
-        _ = try player.play(seconds: 3, bitsPerSecond: 2_000_000)
-        #expect(Set(player.sizes) == [640])
-        _ = try player.play(seconds: 8, bitsPerSecond: 150_000)
-        let low = try player.play(seconds: 4, bitsPerSecond: 150_000)
+        var player = Player(codec, width: 320, height: 180)
+        _ = try player.play(seconds: 3, bitsPerSecond: 1_000_000)
+        #expect(Set(player.sizes) == [320])
+        _ = try player.play(seconds: 8, bitsPerSecond: 40_000)
+        let low = try player.play(seconds: 4, bitsPerSecond: 40_000)
         let smallest = try #require(player.sizes.last)
-        #expect(smallest < 640)
+        #expect(smallest < 320)
         // The encoder keeps to the rate there, as near as such a picture lets it.
-        #expect(low * 8 < 150_000 * 4 * 2, "\(low * 8 / 4) bits per second at a width of \(smallest)")
-        _ = try player.play(seconds: 15, bitsPerSecond: 2_000_000)
-        #expect(player.sizes.last == 640)
+        #expect(low * 8 < 40_000 * 4 * 2, "\(low * 8 / 4) bits per second at a width of \(smallest)")
+        _ = try player.play(seconds: 15, bitsPerSecond: 1_000_000)
+        #expect(player.sizes.last == 320)
         // 30 per second throughout.
         #expect(player.frames.count == 900)
         #expect(zip(player.frames, player.frames.dropFirst()).allSatisfy { (2_900...3_100).contains($1.rtpTimestamp - $0.rtpTimestamp) })
@@ -84,8 +84,8 @@ struct VideoEncodeSessionTests {
 
     @Test("what comes out decodes to the size that was chosen, through every step", arguments: [VideoCodec.vp8, .vp9])
     func decodes(codec: VideoCodec) throws {
-        var player = Player(codec, width: 640, height: 360)
-        for rate in [2_000_000, 60_000, 2_000_000] { _ = try player.play(seconds: 6, bitsPerSecond: rate) }
+        var player = Player(codec, width: 320, height: 180)
+        for rate in [1_000_000, 40_000, 1_000_000] { _ = try player.play(seconds: 6, bitsPerSecond: rate) }
         let pool = FrameBufferPool()
         let decoder = try VPXDecoder(codec: codec)
         for (frame, width) in zip(player.frames, player.sizes) {
