@@ -44,6 +44,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("usrsctp")]),
         .target(name: "CVPX", linkerSettings: [.linkedLibrary("vpx")]),
         .target(name: "COpus", linkerSettings: [.linkedLibrary("opus")]),
+        .target(name: "CSpeexDSP", linkerSettings: [.linkedLibrary("speexdsp")]),
         .target(name: "CYUV", linkerSettings: [.linkedLibrary("yuv")]),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CLinux"),
@@ -60,7 +61,7 @@ let package = Package(
             name: "RTCTransport",
             dependencies: ["RTCBase", "RTCWire", "CNice", "CDTLS", "CSRTPCrypto", "CUsrSCTP"],
             swiftSettings: strict),
-        .target(name: "RTCCodec", dependencies: ["RTCBase", "CVPX", "COpus", "CYUV"], swiftSettings: strict),
+        .target(name: "RTCCodec", dependencies: ["RTCBase", "CVPX", "COpus", "CSpeexDSP", "CYUV"], swiftSettings: strict),
         .target(
             name: "RTCPeer", dependencies: ["RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec", "CLinux"],
             swiftSettings: strict),
@@ -74,7 +75,7 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec", "RTCSimulation", "ReactorCore",
+                "RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec", "RTCPeer", "RTCSimulation", "ReactorCore",
                 "CAllocationCounter",
             ],
             path: "Benchmarks", exclude: ["Baselines"], swiftSettings: strict),
@@ -98,7 +99,9 @@ let package = Package(
         .testTarget(name: "RTCCodecTests", dependencies: ["RTCCodec", "RTCBase"], swiftSettings: strict),
         .testTarget(
             name: "RTCPeerTests",
-            dependencies: ["RTCPeer", "RTCTransport", "RTCEngine", "RTCCodec", "RTCWire", "RTCBase", "PeerTestSupport"],
+            dependencies: [
+                "RTCPeer", "RTCTransport", "RTCEngine", "RTCCodec", "RTCWire", "RTCBase", "PeerTestSupport", "CAllocationCounter",
+            ],
             swiftSettings: strict),
         .testTarget(name: "ReactorCoreTests", dependencies: ["ReactorCore"], swiftSettings: strict),
         .testTarget(
