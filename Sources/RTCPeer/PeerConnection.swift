@@ -14,15 +14,17 @@ package actor PeerConnection {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// - Parameter remoteTracks: where received media goes, by track name.
+    /// - Parameter localTracks: where sent media comes from once `setPublishing` says so, by track name.
     /// - Parameter onEvent: called on the network thread.
     package init(
         configuration: PeerConfiguration, tracks: [TrackDeclaration], remoteTracks: [String: RemoteTrack],
-        onEvent: @escaping @Sendable (PeerEvent) -> Void
+        localTracks: [String: LocalTrack] = [:], onEvent: @escaping @Sendable (PeerEvent) -> Void
     ) async throws(PeerError) {
         executor = .shared
         do {
             core = try PeerCore(
-                configuration: configuration, tracks: tracks, remoteTracks: remoteTracks, executor: .shared)
+                configuration: configuration, tracks: tracks, remoteTracks: remoteTracks, localTracks: localTracks,
+                executor: .shared)
         } catch {
             throw PeerError(.transport, error.message)
         }
@@ -70,6 +72,24 @@ package actor PeerConnection {
     /// Bookkeeping of pause and resume: no key frame is asked for while a track is paused.
     package func setReceiving(_ isReceiving: Bool, track: String) { core.setReceiving(isReceiving, track: track) }
 
+    /// Starts or stops sending a track: from here on what is pushed into its `LocalTrack` is encoded and sent, or nothing is
+    /// any more, not a packet. Saying so to the peer is the caller's business. Repeating it does nothing.
+    ///
+    /// - Throws: `.invalidState` when the connection is closed or has no answer yet, `.negotiation` when the track has no
+    ///   section that sends.
+    package func setPublishing(_ on: Bool, track: String) throws(PeerError) { try core.setPublishing(on, track: track) }
+
+    /// Bounds of what is sent in all, in bits per second; nil leaves one as it is. `start` counts from the next publish that
+    /// is the only one.
+    package func setBitrateLimits(min: Int? = nil, start: Int? = nil, max: Int? = nil) throws(PeerError) {
+        try core.setBitrateLimits(min: min, start: start, max: max)
+    }
+
+    /// Bounds of one video track's encoder, in bits per second; nil leaves one as it is. They hold from publish to publish.
+    package func setBitrateLimits(track: String, min: Int? = nil, max: Int? = nil) throws(PeerError) {
+        try core.setBitrateLimits(track: track, min: min, max: max)
+    }
+
     package func isChannelOpen(_ label: String) -> Bool { core.openChannels.contains(label) }
 
     package var statistics: PeerStatistics {
@@ -79,7 +99,7 @@ package actor PeerConnection {
         return PeerStatistics(
             timestamp: NetworkExecutor.now(), roundTripNanoseconds: core.roundTripNanoseconds,
             packetsReceived: core.packetsReceived, bytesReceived: core.bytesReceived, packetsSent: core.packetsSent,
-            bytesSent: core.bytesSent, inbound: core.inboundStatistics, drops: drops,
+            bytesSent: core.bytesSent, inbound: core.inboundStatistics, outbound: core.outboundStatistics, drops: drops,
             localCandidateType: pair?.localType.rawValue, remoteCandidateType: pair?.remoteType.rawValue,
             relayProtocol: pair?.relayProtocol?.rawValue,
             isConnected: core.isIceConnected && !core.isLost, srtpProfile: core.srtpProfile.map { "\($0)" })

@@ -26,6 +26,42 @@ package struct PeerStatistics: Sendable {
         package var height: Int
     }
 
+    /// One published track.
+    package struct Outbound: Sendable {
+        package var track: String
+        package var kind: MediaKind
+        package var ssrc: UInt32
+        package var codec: String?
+        package var packetsSent: Int = 0
+        package var bytesSent: Int = 0
+        package var retransmittedPackets: Int = 0
+        /// What the encoder is asked to make, in bits per second.
+        package var targetBitrate: Int = 0
+        package var framesEncoded: Int = 0
+        package var framesSent: Int = 0
+        package var framesDropped: Int = 0
+        package var keyFrames: Int = 0
+        package var framesPerSecond: Double = 0
+        /// Of the last frame encoded; smaller than what is pushed while bits are short.
+        package var width: Int = 0
+        package var height: Int = 0
+        package var totalEncodeSeconds: Double = 0
+        package var nackCount: Int = 0
+        package var pliCount: Int = 0
+        package var firCount: Int = 0
+        /// From the peer's receiver reports; nil before the first.
+        package var roundTripNanoseconds: Int64?
+        package var totalRoundTripNanoseconds: Int64 = 0
+        package var fractionLost: Double = 0
+        package var packetsLost: Int = 0
+
+        package init(track: String, kind: MediaKind, ssrc: UInt32) {
+            self.track = track
+            self.kind = kind
+            self.ssrc = ssrc
+        }
+    }
+
     package var timestamp: MonotonicTime
     package var roundTripNanoseconds: Int64?
     package var packetsReceived: Int
@@ -33,6 +69,9 @@ package struct PeerStatistics: Sendable {
     package var packetsSent: Int
     package var bytesSent: Int
     package var inbound: [Inbound]
+    package var outbound: [Outbound]
+    /// What congestion control thinks the path to the peer carries, in bits per second; nil while nothing is sent.
+    package var availableOutgoingBitrate: Int?
     package var drops: DropCounters
     package var localCandidateType: String?
     package var remoteCandidateType: String?
