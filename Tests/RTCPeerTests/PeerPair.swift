@@ -17,14 +17,17 @@ final class PeerPair: Sendable {
     ///   - beforeOffer: what the answering end hears before the offer, given the offer as it was made.
     init(
         tracks: [TrackDeclaration] = [], farTracks: [TrackDeclaration] = [], remoteTracks: [String: RemoteTrack] = [:],
-        farRemoteTracks: [String: RemoteTrack] = [:], offering: PeerConfiguration = PeerConfiguration(),
+        farRemoteTracks: [String: RemoteTrack] = [:], localTracks: [String: LocalTrack] = [:],
+        farLocalTracks: [String: LocalTrack] = [:], offering: PeerConfiguration = PeerConfiguration(),
         answering: PeerConfiguration = PeerPair.silentConfiguration, editOffer: (String) -> String = { $0 },
         editAnswer: (String) -> String = { $0 }, beforeOffer: (PeerConnection, String) async throws -> Void = { _, _ in }
     ) async throws {
-        offerer = try await PeerConnection(configuration: offering, tracks: tracks, remoteTracks: remoteTracks) {
+        offerer = try await PeerConnection(configuration: offering, tracks: tracks, remoteTracks: remoteTracks, localTracks: localTracks) {
             [offererEvents] in offererEvents.append($0)
         }
-        answerer = try await PeerConnection(configuration: answering, tracks: farTracks, remoteTracks: farRemoteTracks) {
+        answerer = try await PeerConnection(
+            configuration: answering, tracks: farTracks, remoteTracks: farRemoteTracks, localTracks: farLocalTracks
+        ) {
             [answererEvents] in answererEvents.append($0)
         }
         offer = try await offerer.makeOffer()
