@@ -1,0 +1,115 @@
+import RTCEngine
+import RTCSimulation
+import Testing
+
+@Suite("TimeStretcher")
+struct TimeStretcherTests {
+    /// Runs sound through in blocks of 10 ms and changes its length whenever `every` blocks have gone.
+    private func stretch(_ input: [Int16], by frames: Int, every: Int = 6, channels: Int = 1, care: TimeStretcher.Care = .gentle)
+        -> (output: [Int16], changed: Int, operations: Int)
+    {
+        var stretcher = TimeStretcher(channels: channels)
+        var samples = input
+        var place = 0
+        var (changed, operations, block) = (0, 0, 0)
+        while place + 2_000 < samples.count / channels {
+            if block % every == every - 1 {
+                let amount =
+                    frames < 0
+                    ? -stretcher.accelerate(&samples, from: place, atMost: -frames, care: care)
+                    : stretcher.expand(&samples, from: place, about: frames, care: care)
+                changed += amount
+                operations += amount == 0 ? 0 : 1
+            }
+            place += 480
+            block += 1
+        }
+        return (samples, changed, operations)
+    }
+
+    @Test("tones keep their pitch and have no step in them", arguments: [110.0, 220, 440, 1_000, 3_333], [-480, 480])
+    func tones(frequency: Double, change: Int) {
+        let input = SoundProbe.tone(frequency, frames: 0..<96_000)
+        let (output, changed, operations) = stretch(input, by: change)
+        #expect(operations > 20)
+        #expect(output.count == input.count + changed)
+        #expect(abs(changed) > operations * 240)
+        let step = SoundProbe.largestStep(input)
+        #expect(SoundProbe.largestStep(output) <= step + step / 8 + 8)
+        #expect(abs(SoundProbe.pitch(output) / frequency - 1) < 0.01)
+        #expect(SoundProbe.amplitude(of: frequency, in: output.prefix(48_000)) > 7_200)
+    }
+
+    @Test("a voice has no step that it had not before, however it is stretched", arguments: [85.0, 120, 210, 320], [-960, 480])
+    func voices(pitch: Double, change: Int) {
+        for seed in 1...3 as ClosedRange<UInt64> {
+            let input = SoundProbe.voice(pitch: pitch, frames: 96_000, seed: seed)
+            let (output, changed, operations) = stretch(input, by: change)
+            #expect(operations > 20, "seed \(seed)")
+            #expect(abs(changed) > 5_000, "seed \(seed)")
+            #expect(SoundProbe.largestStep(output) <= SoundProbe.largestStep(input) * 11 / 10, "seed \(seed)")
+        }
+    }
+
+    @Test("noise is not thinned out where it is joined")
+    func noise() {
+        let input = SoundProbe.noise(frames: 96_000)
+        let (output, _, operations) = stretch(input, by: -480, every: 3, care: .urgent)
+        func power(_ samples: [Int16]) -> Double { samples.reduce(0) { $0 + Double($1) * Double($1) } / Double(samples.count) }
+        #expect(SoundProbe.largestStep(output) <= SoundProbe.largestStep(input) * 11 / 10)
+        #expect(operations == 0 || abs(power(output) / power(input) - 1) < 0.1)
+    }
+
+    @Test("what is too quiet to hear is cut where it is wanted, to the sample", arguments: [-1, -77, -480, 333])
+    func quiet(change: Int) {
+        let input = SoundProbe.noise(frames: 9_600, amplitude: 8)
+        let (_, changed, operations) = stretch(input, by: change)
+        #expect(changed == change * operations && operations > 0)
+    }
+
+    @Test("the sides of a stereo sound stay together")
+    func stereo() {
+        let left = SoundProbe.tone(440, frames: 0..<48_000)
+        let right = SoundProbe.tone(660, amplitude: 4_000, frames: 0..<48_000)
+        let input = zip(left, right).flatMap { [$0, $1] }
+        let (output, changed, operations) = stretch(input, by: -480, channels: 2)
+        #expect(operations > 10)
+        #expect(output.count == input.count + 2 * changed)
+        let sides = [
+            stride(from: 0, to: output.count, by: 2).map { output[$0] }, stride(from: 1, to: output.count, by: 2).map { output[$0] },
+        ]
+        for (side, (frequency, amplitude)) in zip(sides, [(440.0, 8_000.0), (660.0, 4_000.0)]) {
+            let step = Int(amplitude * 2 * .pi * frequency / 48_000) + 1
+            #expect(SoundProbe.largestStep(side) <= step * 5 / 4)
+            #expect(abs(SoundProbe.pitch(side) / frequency - 1) < 0.01)
+        }
+    }
+
+    @Test("too little sound, or none, is left as it is", arguments: [0, 100, 359])
+    func tooShort(_ frames: Int) {
+        var stretcher = TimeStretcher(channels: 1)
+        var samples = SoundProbe.tone(440, frames: 0..<frames)
+        let before = samples
+        #expect(stretcher.accelerate(&samples, from: 0, atMost: 480, care: .urgent) == 0)
+        #expect(stretcher.expand(&samples, from: 0, about: 480, care: .urgent) == 0)
+        #expect(samples == before)
+    }
+
+    @Test("arbitrary sound and wishes do not trap")
+    func arbitrary() {
+        var generator = SplitMix64(seed: 20_240_607)
+        for _ in 0..<300 {
+            let channels = Bool.random(using: &generator) ? 1 : 2
+            var stretcher = TimeStretcher(channels: channels)
+            var samples = (0..<Int.random(in: 0...3_000, using: &generator) * channels).map { _ in
+                Bool.random(using: &generator) ? Int16.random(in: .min ... .max, using: &generator) : 0
+            }
+            let start = Int.random(in: 0...max(0, samples.count / channels), using: &generator)
+            let wish = Int.random(in: -10...2_000, using: &generator)
+            let count = samples.count
+            let removed = stretcher.accelerate(&samples, from: start, atMost: wish, care: .urgent)
+            let added = stretcher.expand(&samples, from: start, about: wish, care: .urgent)
+            #expect(samples.count == count + (added - removed) * channels)
+        }
+    }
+}
