@@ -96,7 +96,9 @@ let package = Package(
         .testTarget(name: "RTCCodecTests", dependencies: ["RTCCodec", "RTCBase"], swiftSettings: strict),
         .testTarget(
             name: "RTCPeerTests",
-            dependencies: ["RTCPeer", "RTCTransport", "RTCEngine", "RTCCodec", "RTCWire", "RTCBase", "PeerTestSupport"],
+            dependencies: [
+                "RTCPeer", "RTCTransport", "RTCEngine", "RTCCodec", "RTCWire", "RTCBase", "PeerTestSupport", "RTCSimulation",
+            ],
             swiftSettings: strict),
         .testTarget(name: "ReactorCoreTests", dependencies: ["ReactorCore"], swiftSettings: strict),
         .testTarget(

@@ -41,7 +41,8 @@ package struct TimeStretcher: Sendable {
         // The template is the start; candidates lie behind it.
         load(samples, start..<start + most + Self.fadeFrames)
         guard let joint = bestLag(upTo: most, templateAtEnd: false, wanted: most, prefersLonger: false, care: care) else { return 0 }
-        for frame in 0..<Self.fadeFrames {
+        // Backwards, since a fade longer than the lag writes where it has yet to read.
+        for frame in (0..<Self.fadeFrames).reversed() {
             let weights = fade(frame, similarity: joint.similarity)
             for channel in 0..<channels {
                 let old = Float(samples[(start + frame) * channels + channel])
@@ -120,6 +121,9 @@ package struct TimeStretcher: Sendable {
             let cost = prefersLonger && difference < 0 ? -3 * difference : abs(difference)
             if cost < distance { (chosen, distance) = (lag, cost) }
         }
+        // Up to the peak beside it, where the periods meet.
+        while chosen > least, scores[chosen - 1] > scores[chosen] { chosen -= 1 }
+        while chosen < last, scores[chosen + 1] > scores[chosen] { chosen += 1 }
         var joint = Joint(lag: 0, similarity: -1)
         // The coarse place is good to a step; its neighbourhood at full rate finds the peak.
         for lag in max(Self.minLagFrames, (chosen - 2) * Self.step)...min(most, (chosen + 2) * Self.step) {

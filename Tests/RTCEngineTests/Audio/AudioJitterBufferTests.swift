@@ -3,13 +3,15 @@ import RTCEngine
 import RTCSimulation
 import Testing
 
-/// Feeds a jitter buffer and plays from it in 10 ms steps, as the audio thread does, but leaves the delay alone.
+/// Feeds a jitter buffer and plays from it in 10 ms steps, as the audio thread does. The delay is left alone, or changed to
+/// the sample.
 private struct Player {
     var buffer = AudioJitterBuffer()
     var decisions: [AudioDecision] = []
     /// Samples decided about but not yet "heard".
     var ahead = 0
     var milliseconds: Int64 = 0
+    var changesDelay = false
     /// What is on its way, by the time it arrives.
     var arrivals: [Int64: [(sequence: Int64, timestamp: UInt32, duration: Int)]] = [:]
 
@@ -47,14 +49,30 @@ private struct Player {
         for time in milliseconds - 9...milliseconds {
             for packet in arrivals[time] ?? [] { insert(packet.sequence, timestamp: packet.timestamp, duration: packet.duration) }
         }
+        let now = MonotonicTime(milliseconds: milliseconds)
+        fill(now)
+        if changesDelay {
+            var change = 0
+            switch buffer.adjustment(now: now, pendingSamples: ahead) {
+            case .none: break
+            case .insert(let samples): change = samples
+            case .remove(let samples, _): change = -min(samples, ahead)
+            }
+            ahead += change
+            if change != 0 { buffer.didAdjust(by: change, now: now) }
+            fill(now)
+        }
+        ahead -= 480
+        milliseconds += 10
+    }
+
+    private mutating func fill(_ now: MonotonicTime) {
         while ahead < 480 {
-            let decision = buffer.pull(now: MonotonicTime(milliseconds: milliseconds), pendingSamples: ahead)
+            let decision = buffer.pull(now: now, pendingSamples: ahead)
             #expect(decision.samples >= 1)
             decisions.append(decision)
             ahead += decision.samples
         }
-        ahead -= 480
-        milliseconds += 10
     }
 
     mutating func play(until end: Int64) { while milliseconds < end { tick() } }
@@ -228,6 +246,7 @@ struct AudioJitterBufferTests {
     func randomLoss(seed: UInt64) {
         var generator = SplitMix64(seed: seed)
         var player = Player()
+        player.changesDelay = true
         var lost = 0
         for number in 0..<1_000 as Range<Int64> {
             if number > 3, number < 990, generator.chance(0.05) {

@@ -1,4 +1,5 @@
 import RTCEngine
+import RTCSimulation
 import Testing
 
 @Suite("PlayoutQueue")
@@ -11,7 +12,7 @@ struct PlayoutQueueTests {
     @Test("what goes in comes out in blocks, over many moves of the memory")
     func fifo() {
         var queue = PlayoutQueue()
-        let input = SoundProbe.tone(333, frames: 0..<96_000)
+        let input = SyntheticSound.tone(333, frames: 0..<96_000)
         var output: [Int16] = []
         for start in stride(from: 0, to: input.count, by: 960) {
             append(Array(input[start..<start + 960]), to: &queue)
@@ -24,7 +25,7 @@ struct PlayoutQueueTests {
     @Test("a break is drawn out instead of a click, into sound and out of it")
     func breaks() {
         var queue = PlayoutQueue()
-        let loud = SoundProbe.tone(440, amplitude: 12_000, frames: 27..<507)
+        let loud = SyntheticSound.tone(440, amplitude: 12_000, frames: 27..<507)
         var output: [Int16] = []
         for _ in 0..<10 {
             queue.markBreak()
@@ -34,8 +35,8 @@ struct PlayoutQueueTests {
             queue.appendSilence(frames: 480)
             output += queue.takeBlock(frames: 480)
         }
-        #expect(SoundProbe.largestStep(loud) > 600)
-        #expect(SoundProbe.largestStep(output) < 900)
+        #expect(SyntheticSound.largestStep(loud) > 600)
+        #expect(SyntheticSound.largestStep(output) < 900)
     }
 
     @Test("a fade ends at zero")
@@ -45,7 +46,7 @@ struct PlayoutQueueTests {
         queue.fadeOutEnd(frames: 480)
         let block = queue.takeBlock(frames: 480)
         #expect(block[0] > 9_900 && block[958] == 0 && block[959] == 0)
-        #expect(SoundProbe.largestStep(block) < 30)
+        #expect(SyntheticSound.largestStep(block) < 30)
     }
 
     @Test("changing the number of channels keeps what waits")

@@ -27,50 +27,54 @@ struct TimeStretcherTests {
         return (samples, changed, operations)
     }
 
-    @Test("tones keep their pitch and have no step in them", arguments: [110.0, 220, 440, 1_000, 3_333], [-480, 480])
+    @Test("tones keep their pitch and have no step in them", arguments: [110.0, 220, 440, 1_000, 3_333], [-480, -130, 480])
     func tones(frequency: Double, change: Int) {
-        let input = SoundProbe.tone(frequency, frames: 0..<96_000)
+        let input = SyntheticSound.tone(frequency, frames: 0..<96_000)
         let (output, changed, operations) = stretch(input, by: change)
         #expect(operations > 20)
         #expect(output.count == input.count + changed)
-        #expect(abs(changed) > operations * 240)
-        let step = SoundProbe.largestStep(input)
-        #expect(SoundProbe.largestStep(output) <= step + step / 8 + 8)
-        #expect(abs(SoundProbe.pitch(output) / frequency - 1) < 0.01)
-        #expect(SoundProbe.amplitude(of: frequency, in: output.prefix(48_000)) > 7_200)
+        #expect(abs(changed) >= operations * 120)
+        let step = SyntheticSound.largestStep(input)
+        #expect(SyntheticSound.largestStep(output) <= step + step / 8 + 8)
+        #expect(abs(SyntheticSound.pitch(output) / frequency - 1) < 0.01)
+        // Joints fall a fraction of a period beside the ideal place, so phases differ between pieces.
+        let pieces = stride(from: 0, to: output.count - 2_400, by: 2_400).map {
+            SyntheticSound.amplitude(of: frequency, in: output[$0..<$0 + 2_400])
+        }
+        #expect(pieces.allSatisfy { $0 > 7_000 && $0 < 8_800 })
     }
 
     @Test("a voice has no step that it had not before, however it is stretched", arguments: [85.0, 120, 210, 320], [-960, 480])
     func voices(pitch: Double, change: Int) {
         for seed in 1...3 as ClosedRange<UInt64> {
-            let input = SoundProbe.voice(pitch: pitch, frames: 96_000, seed: seed)
+            let input = SyntheticSound.voice(pitch: pitch, frames: 96_000, seed: seed)
             let (output, changed, operations) = stretch(input, by: change)
-            #expect(operations > 20, "seed \(seed)")
-            #expect(abs(changed) > 5_000, "seed \(seed)")
-            #expect(SoundProbe.largestStep(output) <= SoundProbe.largestStep(input) * 11 / 10, "seed \(seed)")
+            #expect(operations > 15, "seed \(seed)")
+            #expect(abs(changed) > 4_000, "seed \(seed)")
+            #expect(SyntheticSound.largestStep(output) <= SyntheticSound.largestStep(input) * 11 / 10, "seed \(seed)")
         }
     }
 
     @Test("noise is not thinned out where it is joined")
     func noise() {
-        let input = SoundProbe.noise(frames: 96_000)
+        let input = SyntheticSound.noise(frames: 96_000)
         let (output, _, operations) = stretch(input, by: -480, every: 3, care: .urgent)
         func power(_ samples: [Int16]) -> Double { samples.reduce(0) { $0 + Double($1) * Double($1) } / Double(samples.count) }
-        #expect(SoundProbe.largestStep(output) <= SoundProbe.largestStep(input) * 11 / 10)
+        #expect(SyntheticSound.largestStep(output) <= SyntheticSound.largestStep(input) * 11 / 10)
         #expect(operations == 0 || abs(power(output) / power(input) - 1) < 0.1)
     }
 
     @Test("what is too quiet to hear is cut where it is wanted, to the sample", arguments: [-1, -77, -480, 333])
     func quiet(change: Int) {
-        let input = SoundProbe.noise(frames: 9_600, amplitude: 8)
+        let input = SyntheticSound.noise(frames: 9_600, amplitude: 8)
         let (_, changed, operations) = stretch(input, by: change)
         #expect(changed == change * operations && operations > 0)
     }
 
     @Test("the sides of a stereo sound stay together")
     func stereo() {
-        let left = SoundProbe.tone(440, frames: 0..<48_000)
-        let right = SoundProbe.tone(660, amplitude: 4_000, frames: 0..<48_000)
+        let left = SyntheticSound.tone(440, frames: 0..<48_000)
+        let right = SyntheticSound.tone(660, amplitude: 4_000, frames: 0..<48_000)
         let input = zip(left, right).flatMap { [$0, $1] }
         let (output, changed, operations) = stretch(input, by: -480, channels: 2)
         #expect(operations > 10)
@@ -80,15 +84,15 @@ struct TimeStretcherTests {
         ]
         for (side, (frequency, amplitude)) in zip(sides, [(440.0, 8_000.0), (660.0, 4_000.0)]) {
             let step = Int(amplitude * 2 * .pi * frequency / 48_000) + 1
-            #expect(SoundProbe.largestStep(side) <= step * 5 / 4)
-            #expect(abs(SoundProbe.pitch(side) / frequency - 1) < 0.01)
+            #expect(SyntheticSound.largestStep(side) <= step * 5 / 4)
+            #expect(abs(SyntheticSound.pitch(side) / frequency - 1) < 0.01)
         }
     }
 
     @Test("too little sound, or none, is left as it is", arguments: [0, 100, 359])
     func tooShort(_ frames: Int) {
         var stretcher = TimeStretcher(channels: 1)
-        var samples = SoundProbe.tone(440, frames: 0..<frames)
+        var samples = SyntheticSound.tone(440, frames: 0..<frames)
         let before = samples
         #expect(stretcher.accelerate(&samples, from: 0, atMost: 480, care: .urgent) == 0)
         #expect(stretcher.expand(&samples, from: 0, about: 480, care: .urgent) == 0)

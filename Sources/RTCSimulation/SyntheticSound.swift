@@ -1,19 +1,19 @@
-import RTCSimulation
+// Sound made and measured by formula, for tests and benchmarks of the audio path: nothing recorded, nothing random but by seed.
 
 #if canImport(Glibc)
-    import Glibc
+    internal import Glibc
 #else
-    import Darwin
+    internal import Darwin
 #endif
 
-/// Makes and measures sound for the tests; 48 kHz, one channel.
-enum SoundProbe {
-    static func tone(_ frequency: Double, amplitude: Double = 8_000, frames: Range<Int>) -> [Int16] {
+/// One channel at 48 kHz.
+package enum SyntheticSound {
+    package static func tone(_ frequency: Double, amplitude: Double = 8_000, frames: Range<Int>) -> [Int16] {
         frames.map { Int16((amplitude * sin(2 * .pi * frequency * Double($0) / 48_000)).rounded()) }
     }
 
     /// Something like a vowel: pulses of a voice through two resonances, with a pitch that wavers, and a little breath.
-    static func voice(pitch: Double, frames: Int, seed: UInt64 = 1) -> [Int16] {
+    package static func voice(pitch: Double, frames: Int, seed: UInt64 = 1) -> [Int16] {
         var generator = SplitMix64(seed: seed)
         var phase = 0.0
         var states = [(0.0, 0.0), (0.0, 0.0)]
@@ -40,13 +40,21 @@ enum SoundProbe {
         return raw.map { Int16($0) }
     }
 
-    static func noise(frames: Int, amplitude: Double = 3_000, seed: UInt64 = 2) -> [Int16] {
+    /// The voice in syllables, four a second with pauses between: what a detector of speech takes for speech.
+    package static func speech(pitch: Double, frames: Int, seed: UInt64 = 1) -> [Int16] {
+        voice(pitch: pitch, frames: frames, seed: seed).enumerated().map { index, sample in
+            let place = Double(index % 12_000) / 9_000
+            return place < 1 ? Int16(Double(sample) * sin(.pi * place) * sin(.pi * place)) : 0
+        }
+    }
+
+    package static func noise(frames: Int, amplitude: Double = 3_000, seed: UInt64 = 2) -> [Int16] {
         var generator = SplitMix64(seed: seed)
         return (0..<frames).map { _ in Int16(amplitude * (2 * generator.nextUnit() - 1)) }
     }
 
     /// The largest difference between neighbours.
-    static func largestStep(_ samples: some Sequence<Int16>) -> Int {
+    package static func largestStep(_ samples: some Sequence<Int16>) -> Int {
         var largest = 0
         var before: Int?
         for sample in samples {
@@ -57,7 +65,7 @@ enum SoundProbe {
     }
 
     /// Amplitude of one frequency.
-    static func amplitude(of frequency: Double, in samples: some Collection<Int16>) -> Double {
+    package static func amplitude(of frequency: Double, in samples: some Collection<Int16>) -> Double {
         var (real, imaginary) = (0.0, 0.0)
         for (index, sample) in samples.enumerated() {
             let angle = 2 * .pi * frequency * Double(index) / 48_000
@@ -68,7 +76,7 @@ enum SoundProbe {
     }
 
     /// The frequency of a tone near `expected`, from its zero crossings upwards.
-    static func pitch(_ samples: [Int16]) -> Double {
+    package static func pitch(_ samples: [Int16]) -> Double {
         var (first, last): (Double?, Double) = (nil, 0)
         var periods = -1
         for index in 1..<samples.count where samples[index - 1] < 0 && samples[index] >= 0 {
