@@ -1,6 +1,6 @@
 // How late the packets of one audio stream are, against the fastest of them: the part of the jitter buffer that decides
 // how much delay is enough. In: arrival times with media times. Out: the base (transit time of the fastest packet, on no
-// clock in particular) and the delay behind it that all but a few packets keep to. Transit times are compared with each
+// clock in particular) and the delay behind it that is worth waiting for. Transit times are compared with each
 // other only, so no clocks need agree; the base follows a slow drift and a new path. Left out: what to do about it.
 //
 // The method is the usual one of adaptive playout (Ramjee et al. 1994; the delay histogram with forgetting of libwebrtc's
@@ -57,15 +57,19 @@ package struct ArrivalDelayEstimator: Sendable {
         if repairedSamples > 0 { observe(delay &+ Self.nanoseconds(samples: Int64(repairedSamples))) }
     }
 
-    /// The delay behind the base that is enough for all but half a percent of the packets, in nanoseconds.
+    /// The delay behind the base beyond which waiting longer costs more than what still comes too late, in nanoseconds.
+    ///
+    /// A percent of sound made up is held to be as bad as 20 ms of delay (libwebrtc's reorder_optimizer.h takes the same). Then
+    /// long delays are waited for when one packet in a hundred has them, and short ones, for which a whole block would have
+    /// to be made up, when fewer have.
     package var enoughNanoseconds: Int64 {
-        // One odd packet is no rule: it would cost everybody delay for seconds.
-        let allowed = max(totalWeight * Self.lateShare, nextWeight * 1.02)
         var sum: Float = 0
         var enough: Int64 = 0
         for bin in stride(from: Self.binCount - 1, through: 0, by: -1) where weights[bin] > 0 {
             sum += weights[bin]
-            if sum > allowed {
+            let share = max(Self.leastShare, min(Self.mostShare, Float(bin) * Self.sharePerMillisecond))
+            // One odd packet is no rule: it would cost everybody delay for seconds.
+            if sum > max(totalWeight * share, nextWeight * 1.02) {
                 enough = Int64(bin + 1) * 1_000_000
                 break
             }
@@ -114,8 +118,9 @@ package struct ArrivalDelayEstimator: Sendable {
     private static let binCount = 512
     /// 250 packets: what happened 5 s ago counts a third.
     private static let forgetting: Float = 0.996
-    /// Later than the target may be one packet in 200: with 20 ms packets one in 4 s.
-    private static let lateShare: Float = 0.005
+    private static let leastShare: Float = 0.002
+    private static let mostShare: Float = 0.01
+    private static let sharePerMillisecond: Float = 0.001
     private static let learningCount = 25
     private static let initialNanoseconds: Int64 = 10_000_000
     /// The grain of the histogram, and as much again for the scheduling of the playing side.

@@ -27,10 +27,10 @@ struct TimeStretcherTests {
         return (samples, changed, operations)
     }
 
-    @Test("tones keep their pitch and have no step in them", arguments: [110.0, 220, 440, 1_000, 3_333], [-480, -130, 480])
+    @Test("tones keep their pitch and have no step in them", arguments: [110.0, 440, 3_333], [-480, 480])
     func tones(frequency: Double, change: Int) {
-        let input = SyntheticSound.tone(frequency, frames: 0..<96_000)
-        let (output, changed, operations) = stretch(input, by: change)
+        let input = SyntheticSound.tone(frequency, frames: 0..<48_000)
+        let (output, changed, operations) = stretch(input, by: change, every: 3)
         #expect(operations > 20)
         #expect(output.count == input.count + changed)
         #expect(abs(changed) >= operations * 120)
@@ -44,20 +44,26 @@ struct TimeStretcherTests {
         #expect(pieces.allSatisfy { $0 > 7_000 && $0 < 8_800 })
     }
 
-    @Test("a voice has no step that it had not before, however it is stretched", arguments: [85.0, 120, 210, 320], [-960, 480])
+    @Test("a voice has no step that it had not before, however it is stretched", arguments: [85.0, 210], [-960, 480])
     func voices(pitch: Double, change: Int) {
-        for seed in 1...3 as ClosedRange<UInt64> {
-            let input = SyntheticSound.voice(pitch: pitch, frames: 96_000, seed: seed)
-            let (output, changed, operations) = stretch(input, by: change)
-            #expect(operations > 15, "seed \(seed)")
-            #expect(abs(changed) > 4_000, "seed \(seed)")
-            #expect(SyntheticSound.largestStep(output) <= SyntheticSound.largestStep(input) * 11 / 10, "seed \(seed)")
-        }
+        let input = SyntheticSound.voice(pitch: pitch, frames: 72_000)
+        let (output, changed, operations) = stretch(input, by: change, every: 4)
+        #expect(operations > 15)
+        #expect(abs(changed) > 4_000)
+        #expect(SyntheticSound.largestStep(output) <= SyntheticSound.largestStep(input) * 11 / 10)
+    }
+
+    @Test("a lag shorter than the fade joins as well")
+    func shortLag() {
+        let input = SyntheticSound.tone(400, frames: 0..<24_000)
+        let (output, changed, operations) = stretch(input, by: -130, every: 3)
+        #expect(operations > 10 && changed == -120 * operations)
+        #expect(SyntheticSound.largestStep(output) <= SyntheticSound.largestStep(input) * 9 / 8)
     }
 
     @Test("noise is not thinned out where it is joined")
     func noise() {
-        let input = SyntheticSound.noise(frames: 96_000)
+        let input = SyntheticSound.noise(frames: 48_000)
         let (output, _, operations) = stretch(input, by: -480, every: 3, care: .urgent)
         func power(_ samples: [Int16]) -> Double { samples.reduce(0) { $0 + Double($1) * Double($1) } / Double(samples.count) }
         #expect(SyntheticSound.largestStep(output) <= SyntheticSound.largestStep(input) * 11 / 10)
