@@ -21,7 +21,7 @@ package struct PlayoutClock: Sendable {
     }
 
     /// Moves the grid towards deadlines that are `error` nanoseconds earlier, by a small step of it. In steady state this
-    /// also makes the sender's clock the pace, as far as it differs by less than 500 ppm.
+    /// also makes the sender's clock the pace.
     package mutating func approach(error: Int64) {
         deadline = deadline.adding(nanoseconds: -max(-Self.largestStep, min(Self.largestStep, error / Self.approachDivisor)))
     }
@@ -30,8 +30,8 @@ package struct PlayoutClock: Sendable {
     package func waitNanoseconds(now: MonotonicTime) -> Int64 { max(0, deadline.nanoseconds(since: now)) }
 
     package static let intervalNanoseconds: Int64 = 10_000_000
-    /// 500 ppm: 100.05 blocks a second while the grid moves.
-    private static let largestStep: Int64 = 5_000
+    /// 0.2 %: the largest move, 8 ms at the start of a call, takes some seconds.
+    private static let largestStep: Int64 = 20_000
     private static let approachDivisor: Int64 = 200
     private static let suspensionNanoseconds: Int64 = 1_000_000_000
 }
