@@ -100,7 +100,8 @@ let package = Package(
         .testTarget(
             name: "RTCPeerTests",
             dependencies: [
-                "RTCPeer", "RTCTransport", "RTCEngine", "RTCCodec", "RTCWire", "RTCBase", "PeerTestSupport", "CAllocationCounter",
+                "RTCPeer", "RTCTransport", "RTCEngine", "RTCCodec", "RTCWire", "RTCBase", "PeerTestSupport", "RTCSimulation",
+                "CAllocationCounter",
             ],
             swiftSettings: strict),
         .testTarget(name: "ReactorCoreTests", dependencies: ["ReactorCore"], swiftSettings: strict),

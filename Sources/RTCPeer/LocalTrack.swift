@@ -47,7 +47,7 @@ package final class LocalTrack: Sendable {
 
     private let state = Mutex(State())
     /// The picture being encoded, the one that waits, and the one being made.
-    private let pool = FrameBufferPool(maxCached: 3)
+    private let pool = FrameBufferPool(maxCached: 3, memory: .pages)
 
     package init(name: String, kind: MediaKind) {
         self.name = name

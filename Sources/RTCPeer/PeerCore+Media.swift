@@ -48,7 +48,8 @@ extension PeerCore {
         guard !outputs.audio.isEmpty else { return }
         for arrival in outputs.audio {
             guard case .audio(let worker) = receivers[arrival.section] else { continue }
-            worker.insert(packet.extracting(arrival.payload), sequence: arrival.sequence, timestamp: arrival.timestamp)
+            worker.insert(
+                packet.extracting(arrival.payload), sequence: arrival.sequence, timestamp: arrival.timestamp, arrival: arrival.arrival)
         }
         outputs.audio.removeAll(keepingCapacity: true)
     }
@@ -76,6 +77,10 @@ extension PeerCore {
                 result.totalAssembleSeconds = Double(counts.assembleNanoseconds) / 1e9
                 result.width = counts.width
                 result.height = counts.height
+            }
+            if case .audio(let worker) = receivers[index] {
+                result.audio = PeerStatistics.InboundAudio(worker.statistics)
+                result.decodeErrors = Int(worker.decodeErrors)
             }
             return result
         }

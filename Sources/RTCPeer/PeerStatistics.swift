@@ -1,4 +1,5 @@
 package import RTCBase
+internal import RTCEngine
 
 /// A snapshot of one connection's counters.
 package struct PeerStatistics: Sendable {
@@ -24,6 +25,35 @@ package struct PeerStatistics: Sendable {
         package var totalAssembleSeconds: Double
         package var width: Int
         package var height: Int
+        /// What the jitter buffer of an audio track did; nil for video.
+        package var audio: InboundAudio?
+    }
+
+    /// The playing side of an audio track. Samples are sampling instants at 48 kHz.
+    package struct InboundAudio: Hashable, Sendable {
+        /// Delay aimed at and delay now, between arrival and playing, in milliseconds.
+        package var targetDelayMilliseconds: Double
+        package var currentDelayMilliseconds: Double
+        /// Invented by the decoder because nothing was there, and recovered from forward error correction.
+        package var concealedSamples: Int
+        package var repairedSamples: Int
+        /// Left out to have less delay, and put in to have more.
+        package var acceleratedSamples: Int
+        package var expandedSamples: Int
+        /// Times that the sound ran out though nothing was known to be lost.
+        package var underruns: Int
+        package var packetsPlayed: Int
+
+        init(_ statistics: AudioJitterStatistics) {
+            targetDelayMilliseconds = Double(statistics.targetDelayNanoseconds) / 1e6
+            currentDelayMilliseconds = Double(statistics.currentDelayNanoseconds) / 1e6
+            concealedSamples = Int(clamping: statistics.concealedSamples)
+            repairedSamples = Int(clamping: statistics.repairedSamples)
+            acceleratedSamples = Int(clamping: statistics.acceleratedSamples)
+            expandedSamples = Int(clamping: statistics.expandedSamples)
+            underruns = Int(clamping: statistics.underruns)
+            packetsPlayed = Int(clamping: statistics.packetsPlayed)
+        }
     }
 
     /// One published track.

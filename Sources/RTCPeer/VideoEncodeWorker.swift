@@ -52,8 +52,8 @@ final class VideoEncodeWorker: Sendable {
     let codec: VideoCodec
     private let state: Mutex<State>
     private let wake = DispatchSemaphore(value: 0)
-    private let scaledPool = FrameBufferPool(maxCached: 1)
-    private let framePool = FrameBufferPool(maxCached: 4)
+    private let scaledPool = FrameBufferPool(maxCached: 1, memory: .pages)
+    private let framePool = FrameBufferPool(maxCached: 4, memory: .pages)
     /// Encode thread: a frame is ready; `tookFrame()` says that the receiver has it.
     private let onFrame: @Sendable (EncodedFrame) -> Void
     /// Encode thread: pictures of another size or rate are being pushed; the bits per second that they can use.

@@ -1,5 +1,7 @@
 package import RTCBase
 import RTCCodec
+import RTCTransport
+package import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -58,13 +60,26 @@ package final class TestTone: @unchecked Sendable {  // handed to the network th
     private let encoder: OpusEncoder
     private let frequency: Double
     private var position = 0
+    private var packets = 0
+    private let burstInterval: Int
+    /// When the packets left whose first sample begins a burst.
+    package let burstTimes = Mutex<[MonotonicTime]>([])
 
-    package init(frequency: Double = 440) throws {
+    /// - Parameter burstInterval: every so many packets the tone is another one for 100 ms; 0 for never.
+    package init(frequency: Double = 440, burstInterval: Int = 0) throws {
         self.frequency = frequency
+        self.burstInterval = burstInterval
         encoder = try OpusEncoder()
     }
 
+    /// What a burst sounds like, in Hz.
+    package static let burstFrequency = 1_760.0
+
     package func next() -> [UInt8]? {
+        let place = burstInterval > 0 ? packets % burstInterval : .max
+        packets += 1
+        if place == 0 { burstTimes.withLock { $0.append(NetworkExecutor.now()) } }
+        let frequency = place < 5 ? Self.burstFrequency : self.frequency
         let samples = (0..<960).map { index in
             Int16(12_000 * sin(2 * .pi * frequency * Double(position + index) / 48_000))
         }

@@ -54,6 +54,42 @@ struct AllocationTests {
         #expect(after.frees - held.frees == 2)
     }
 
+    @Test("an audio packet on its way through the jitter buffer allocates nothing, a block of sound once", optimizedOnly)
+    func audio() {
+        var generator = SplitMix64(seed: 4)
+        var buffer = AudioJitterBuffer()
+        var queue = PlayoutQueue()
+        let tone = UnsafeMutableBufferPointer<Int16>.allocate(capacity: 960)
+        defer { tone.deallocate() }
+        for (index, sample) in SyntheticSound.tone(200, frames: 0..<960).enumerated() { tone[index] = sample }
+        let packet: [UInt8] = [0x48, 0x40, 1, 2, 3]
+        var (blocks, allocations) = (0, 0)
+        for step in 0..<3_000 as Range<Int64> {
+            let now = MonotonicTime(milliseconds: step * 10)
+            let before = callocation_counts_now()
+            if step % 2 == 0, !generator.chance(0.05) {
+                buffer.insert(sequence: 100 + step / 2, timestamp: UInt32(step * 480), payload: packet.span.bytes, arrival: now)
+            }
+            while queue.pendingFrames < 480 {
+                switch buffer.pull(now: now, pendingSamples: queue.pendingFrames) {
+                case .silence(let count): queue.appendSilence(frames: count)
+                case let decision: queue.append(tone.prefix(decision.samples))
+                }
+            }
+            // More than the buffer would ask for.
+            _ = step % 8 == 0 ? queue.expand(about: 480) : queue.accelerate(atMost: 480, care: .urgent)
+            _ = buffer.adjustment(now: now, pendingSamples: queue.pendingFrames)
+            let block = queue.takeBlock(frames: 480)
+            let count = Int(callocation_counts_now().allocations - before.allocations)
+            #expect(block.count == 480)
+            if step > 200 {
+                allocations += count
+                blocks += 1
+            }
+        }
+        #expect(allocations == blocks)
+    }
+
     private func play(codec: VideoCodec, sendsMetadata: Bool) -> (Counts, frames: Int, reports: Int) {
         var configuration = RecordedStream.Configuration()
         configuration.codec = codec

@@ -1,9 +1,9 @@
 // The receive end of an audio stream, between router and decoder: packets go in as they arrive, and each pull says
-// what to play next. It works on RTP timestamps and real packet durations (AUD-05), and on nothing but the pulls to
-// see time pass, so media times never depend on arrival times (SYN-03). A hole is repaired from the next packet's
+// what to play next. It works on RTP timestamps and real packet durations (AUD-05); arrival times decide how much delay
+// is kept and nothing else, so media times never depend on them (SYN-03). A hole is repaired from the next packet's
 // in-band FEC when that is there, else concealed, faded out after 100 ms (AUD-07); a timestamp gap without a sequence
-// gap is silence the sender left out, not loss (AUD-01; RFC 7587 §3.1.3, §4). Left out: adapting the target delay,
-// time stretching, decoding.
+// gap is silence the sender left out, not loss (AUD-01; RFC 7587 §3.1.3, §4). Left out: decoding, and the samples
+// themselves: `AudioJitterBuffer+Delay` only says how many of them to leave out or to add.
 
 package import RTCBase
 
@@ -13,30 +13,31 @@ package struct AudioJitterBuffer: Sendable {
     private var slots: [Slot]
     /// The payloads, `slotBytes` for each slot.
     private var storage: [UInt8]
-    private var phase = Phase.empty
+    private(set) var phase = Phase.empty
     /// The sequence number and unwrapped timestamp that play next.
     private var nextSequence: Int64 = 0
-    private var nextTimestamp: Int64 = 0
+    private(set) var nextTimestamp: Int64 = 0
     /// The newest sequence number in the ring; older than `nextSequence` when the ring is empty.
     private var newestSequence: Int64 = -1
     private var unwrapper = TimestampUnwrapper()
     /// Samples played since `nextTimestamp` without a packet.
-    private var stalledSamples = 0
+    private(set) var stalledSamples = 0
     /// Samples concealed in a row.
     private var concealedRun = 0
+    /// The packet played last was one of those a sender makes while nothing is said.
+    private var isQuietSender = false
     /// A number far from what is expected; its successor makes it the new truth (RFC 3550 A.1).
     private var suspectSequence: Int64?
-    /// The smallest fill level since the window began, to see delay that is never used.
-    private var lowestLevel = Int.max
-    private var windowSamples = 0
-    private let targetSamples: Int
+    /// How much delay the network needs.
+    var estimator = ArrivalDelayEstimator()
+    /// When the delay was last adjusted, or that was tried, and when the sound last ran out.
+    var lastAdjustment: MonotonicTime?
+    var lastUnderrun: MonotonicTime?
 
-    package private(set) var statistics = AudioJitterStatistics()
+    package internal(set) var statistics = AudioJitterStatistics()
     package private(set) var drops = DropCounters()
 
-    /// - Parameter targetDelayMilliseconds: how much is collected before playing begins.
-    package init(targetDelayMilliseconds: Int = 40) {
-        targetSamples = max(0, targetDelayMilliseconds) * (OpusPacket.clockRate / 1000)
+    package init() {
         slots = Array(repeating: Slot(), count: Self.capacityPackets)
         storage = Array(repeating: 0, count: Self.capacityPackets * Self.slotBytes)
     }
@@ -46,13 +47,20 @@ package struct AudioJitterBuffer: Sendable {
     /// - Parameters:
     ///   - sequence: unwrapped over the stream's life.
     ///   - timestamp: the RTP timestamp, 48 kHz.
+    ///   - arrival: when it came from the network, on the clock of `pull`.
     /// - Returns: false when the packet was not stored; the reason is counted in `drops`.
     @discardableResult
-    package mutating func insert(sequence: Int64, timestamp: UInt32, payload: RawSpan) -> Bool {
+    package mutating func insert(sequence: Int64, timestamp: UInt32, payload: RawSpan, arrival: MonotonicTime) -> Bool {
         guard phase != .paused else { return discard(.audioLate) }
         guard payload.byteCount <= Self.slotBytes else { return discard(.oversizePacket) }
         guard let duration = OpusPacket.durationSamples(payload) else { return discard(.malformedPayload) }
         guard isPlausible(sequence) else { return false }
+        let time = unwrapper.unwrap(timestamp)
+        let hasRepair = OpusPacket.hasRepair(payload)
+        // The packet before this one is not there: what is in this one is the earliest that can play in its place.
+        let repairs = phase == .playing && hasRepair && sequence == newestSequence + 2
+        estimator.add(
+            arrival: arrival, timestamp: time, durationSamples: duration, repairedSamples: repairs ? duration : 0)
         if phase != .empty, sequence < nextSequence {
             // Before playing began an older packet may still become the first.
             guard phase == .filling, newestSequence - sequence < Int64(Self.capacityPackets) else { return discard(.audioLate) }
@@ -62,7 +70,7 @@ package struct AudioJitterBuffer: Sendable {
         guard slots[place].number != sequence else { return discard(.duplicatePacket) }
 
         slots[place] = Slot(
-            number: sequence, timestamp: unwrapper.unwrap(timestamp), durationSamples: duration, byteCount: payload.byteCount)
+            number: sequence, timestamp: time, durationSamples: duration, byteCount: payload.byteCount, hasRepair: hasRepair)
         let start = place * Self.slotBytes
         storage.withUnsafeMutableBytes { target in
             payload.withUnsafeBytes { source in
@@ -81,23 +89,27 @@ package struct AudioJitterBuffer: Sendable {
 
     // MARK: Out
 
-    /// What to play next; it covers at least 2.5 ms and the next call continues behind it. Bytes named by the
-    /// answer stay valid until the next insert.
-    package mutating func pull() -> AudioDecision {
+    /// What to play next; the next call continues behind it. Bytes named by the answer stay valid until the next insert.
+    ///
+    /// - Parameters:
+    ///   - now: when the block that is being filled is due.
+    ///   - pendingSamples: how much was decoded before and waits to be played.
+    package mutating func pull(now: MonotonicTime, pendingSamples: Int = 0) -> AudioDecision {
         switch phase {
         case .empty, .paused:
-            return .silence(samples: Self.blockSamples)
+            return .silence(samples: restOfBlock(pendingSamples))
         case .filling:
-            guard bufferedSamples >= targetSamples || stalledSamples >= targetSamples else {
-                stalledSamples += Self.blockSamples
-                return .silence(samples: Self.blockSamples)
+            // After an outage much may have come at once; while nothing plays the oldest of it goes unheard.
+            while delayNanoseconds(ofNextAt: now) > targetNanoseconds + Self.mostAtStartNanoseconds, dropOldest() {}
+            guard delayNanoseconds(ofNextAt: now) >= targetNanoseconds else {
+                return .silence(samples: restOfBlock(pendingSamples))
             }
             phase = .playing
             stalledSamples = 0
             nextTimestamp = oldestSlot()?.timestamp ?? 0
-            return play()
+            return play(now: now, pendingSamples: pendingSamples)
         case .playing:
-            return play()
+            return play(now: now, pendingSamples: pendingSamples)
         }
     }
 
@@ -106,13 +118,19 @@ package struct AudioJitterBuffer: Sendable {
         storage.withUnsafeBytes { body($0.bytes.extracting(range)) }
     }
 
+    /// The next packet is here, and nothing is missing before it.
+    package var isNextReady: Bool {
+        guard phase == .playing, stalledSamples == 0, let slot = oldestSlot() else { return false }
+        return slot.number == nextSequence && slot.timestamp == nextTimestamp
+    }
+
     /// How much media waits, from the next to play to the end of the newest.
     package var bufferedSamples: Int {
         guard let oldest = oldestSlot(), newestSequence >= nextSequence else { return 0 }
         let newest = slots[index(newestSequence)]
         guard newest.number == newestSequence else { return oldest.durationSamples }
-        let start = phase == .playing ? min(nextTimestamp + Int64(stalledSamples), oldest.timestamp) : oldest.timestamp
-        return Int(clamping: max(0, newest.timestamp + Int64(newest.durationSamples) - start))
+        let start = phase == .playing ? min(nextTimestamp &+ Int64(stalledSamples), oldest.timestamp) : oldest.timestamp
+        return Int(clamping: max(0, newest.timestamp &+ Int64(newest.durationSamples) &- start))
     }
 
     // MARK: Pause
@@ -133,31 +151,36 @@ package struct AudioJitterBuffer: Sendable {
         if phase != .paused { phase = .empty }
         newestSequence = nextSequence - 1
         unwrapper.reset()
+        estimator.restart()
         stalledSamples = 0
         concealedRun = 0
+        isQuietSender = false
         suspectSequence = nil
-        lowestLevel = .max
-        windowSamples = 0
+        lastAdjustment = nil
     }
 
     // MARK: Playing
 
-    private mutating func play() -> AudioDecision {
-        dropExcess()
-        guard let slot = oldestSlot() else { return fill(upTo: Self.blockSamples) }
-        let missing = slot.timestamp - nextTimestamp - Int64(stalledSamples)
+    private mutating func play(now: MonotonicTime, pendingSamples: Int) -> AudioDecision {
+        if bufferedSamples > Self.maxBufferedSamples {
+            while bufferedSamples > Self.maxBufferedSamples / 2, dropOldest() {}
+        }
+        guard let slot = oldestSlot() else {
+            if concealedRun == 0, !isQuietSender {
+                statistics.underruns &+= 1
+                lastUnderrun = now
+            }
+            return fill(upTo: Self.blockSamples, pendingSamples: pendingSamples)
+        }
+        let missing = slot.timestamp &- nextTimestamp &- Int64(stalledSamples)
         // Less than nothing missing: we waited longer than the hole, or the sender's clock was set back.
         guard missing >= Int64(Self.stepSamples), missing <= Int64(Self.maxGapSamples) else { return play(slot) }
         let gap = Int(missing) / Self.stepSamples * Self.stepSamples
-        if slot.number == nextSequence {
-            let part = min(gap, Self.blockSamples)
-            stalledSamples += part
-            concealedRun = 0
-            return .silence(samples: part)
-        }
+        if slot.number == nextSequence { return leaveOut(gap, now: now, pendingSamples: pendingSamples) }
         // FEC repairs the time right before its packet, at most as long as that packet (RFC 6716 §2.1.7).
+        guard slot.hasRepair else { return fill(upTo: min(Self.blockSamples, gap), pendingSamples: pendingSamples) }
         guard gap <= slot.durationSamples else {
-            return fill(upTo: min(Self.blockSamples, gap - slot.durationSamples))
+            return fill(upTo: min(Self.blockSamples, gap - slot.durationSamples), pendingSamples: pendingSamples)
         }
         statistics.packetsLost &+= UInt64(max(0, slot.number - nextSequence))
         statistics.repairedSamples &+= UInt64(gap)
@@ -166,59 +189,65 @@ package struct AudioJitterBuffer: Sendable {
         nextTimestamp = slot.timestamp
         stalledSamples = 0
         concealedRun = 0
-        return .fec(payload(of: slot), samples: gap, timestamp: UInt32(truncatingIfNeeded: slot.timestamp - Int64(gap)))
+        return .fec(payload(of: slot), samples: gap, timestamp: UInt32(truncatingIfNeeded: slot.timestamp &- Int64(gap)))
     }
 
     private mutating func play(_ slot: Slot) -> AudioDecision {
-        statistics.packetsLost &+= UInt64(max(0, slot.number - nextSequence))
-        slots[index(slot.number)].number = Slot.unused
-        nextSequence = slot.number + 1
-        nextTimestamp = slot.timestamp + Int64(slot.durationSamples)
-        stalledSamples = 0
+        pass(slot)
         concealedRun = 0
+        isQuietSender = slot.byteCount <= Self.quietPacketBytes
         statistics.packetsPlayed &+= 1
-        windowSamples += slot.durationSamples
-        lowestLevel = min(lowestLevel, bufferedSamples)
         return .packet(
             payload(of: slot), samples: slot.durationSamples, timestamp: UInt32(truncatingIfNeeded: slot.timestamp))
     }
 
     /// Nothing to decode: concealment for 100 ms, its last block faded out, then silence. The place of what did not
-    /// come is kept, so a late packet is played late instead of being lost; `dropExcess` takes the delay back.
-    private mutating func fill(upTo samples: Int) -> AudioDecision {
+    /// come is kept, so a late packet is played late instead of being lost; the delay is taken back afterwards.
+    private mutating func fill(upTo samples: Int, pendingSamples: Int) -> AudioDecision {
+        let isSilent = !isQuietSender && concealedRun >= Self.maxConcealedSamples
+        // Silence ends with its block, so that what comes next begins with one.
+        let samples = isSilent ? min(samples, restOfBlock(pendingSamples)) : samples
         stalledSamples += samples
         // After a second of nothing the old time line says nothing any more: collect again before playing.
         guard stalledSamples < Self.maxStallSamples else {
             flush()
             return .silence(samples: samples)
         }
-        guard concealedRun < Self.maxConcealedSamples else { return .silence(samples: samples) }
+        if isSilent { return .silence(samples: samples) }
+        if isQuietSender { return .comfort(samples: samples) }
         concealedRun += samples
         statistics.concealedSamples &+= UInt64(samples)
         return .conceal(samples: samples, isFading: concealedRun >= Self.maxConcealedSamples)
     }
 
-    /// Takes back delay that half a second of playing never needed, one packet at a time, and at once what is
-    /// beyond any use.
-    private mutating func dropExcess() {
-        if bufferedSamples > Self.maxBufferedSamples {
-            while bufferedSamples > targetSamples, dropOldest() {}
-        } else if windowSamples >= Self.windowLengthSamples {
-            if lowestLevel > targetSamples + Self.blockSamples, lowestLevel != .max { _ = dropOldest() }
-            lowestLevel = .max
-            windowSamples = 0
+    /// The sender said nothing here. Delay that is too much goes where nobody hears it.
+    private mutating func leaveOut(_ gap: Int, now: MonotonicTime, pendingSamples: Int) -> AudioDecision {
+        let excess = min(excessSamples(now: now, pendingSamples: pendingSamples), gap - Self.stepSamples)
+        if excess >= Self.stepSamples {
+            let taken = excess / Self.stepSamples * Self.stepSamples
+            stalledSamples += taken
+            statistics.acceleratedSamples &+= UInt64(taken)
         }
+        let part = min(gap, Self.blockSamples)
+        stalledSamples += part
+        concealedRun = 0
+        return isQuietSender ? .comfort(samples: part) : .silence(samples: part)
     }
 
     private mutating func dropOldest() -> Bool {
         guard let slot = oldestSlot(), slot.number < newestSequence else { return false }
+        pass(slot)
+        statistics.jumps &+= 1
+        drops.count(.audioOverflow)
+        return true
+    }
+
+    private mutating func pass(_ slot: Slot) {
         statistics.packetsLost &+= UInt64(max(0, slot.number - nextSequence))
         slots[index(slot.number)].number = Slot.unused
         nextSequence = slot.number + 1
-        nextTimestamp = slot.timestamp + Int64(slot.durationSamples)
+        nextTimestamp = slot.timestamp &+ Int64(slot.durationSamples)
         stalledSamples = 0
-        drops.count(.audioOverflow)
-        return true
     }
 
     // MARK: Numbers
@@ -227,8 +256,10 @@ package struct AudioJitterBuffer: Sendable {
     /// the sender began anew and the buffer follows (RTP-10).
     private mutating func isPlausible(_ sequence: Int64) -> Bool {
         guard phase != .empty else { return true }
-        let ahead = sequence - nextSequence
         let capacity = Int64(Self.capacityPackets)
+        // More than the ring holds has come: the oldest makes room.
+        if sequence == newestSequence + 1 { while sequence - nextSequence >= capacity, dropOldest() {} }
+        let ahead = sequence - nextSequence
         if ahead >= -capacity, ahead < capacity {
             suspectSequence = nil
             return true
@@ -241,7 +272,7 @@ package struct AudioJitterBuffer: Sendable {
         return discard(ahead > 0 ? .audioOverflow : .audioLate)
     }
 
-    private func oldestSlot() -> Slot? {
+    func oldestSlot() -> Slot? {
         guard phase != .empty, newestSequence >= nextSequence else { return nil }
         // At most one round: `isPlausible` keeps the newest within the ring.
         for sequence in nextSequence...newestSequence {
@@ -265,12 +296,14 @@ package struct AudioJitterBuffer: Sendable {
         return false
     }
 
+    private func restOfBlock(_ pendingSamples: Int) -> Int { Self.blockSamples - pendingSamples % Self.blockSamples }
+
     /// A power of two; 2.5 s of 20 ms packets.
     package static let capacityPackets = 128
     /// Audio packets fit a datagram; longer ones are refused.
     private static let slotBytes = 1_500
     /// 10 ms, the step of the playing side.
-    private static let blockSamples = 480
+    package static let blockSamples = 480
     /// 2.5 ms, the unit in which a decoder fills holes.
     private static let stepSamples = 120
     private static let maxStallSamples = 48_000
@@ -278,45 +311,20 @@ package struct AudioJitterBuffer: Sendable {
     private static let maxConcealedSamples = 4_800
     /// A jump of more than 2 s is not a pause but a new time line.
     private static let maxGapSamples = 96_000
-    private static let maxBufferedSamples = 19_200  // 400 ms
-    private static let windowLengthSamples = 24_000  // 500 ms
+    /// 1.2 s: more than a stall can leave behind, so a time-compressed second is the worst that is played late.
+    private static let maxBufferedSamples = 57_600
+    private static let mostAtStartNanoseconds: Int64 = 200_000_000
+    /// What libopus makes of silence with DTX: a table of contents, and at most one byte more.
+    private static let quietPacketBytes = 2
 }
 
-/// What the decoder is to do for the next stretch of sound.
-package enum AudioDecision: Hashable, Sendable {
-    /// Decode these bytes.
-    case packet(Range<Int>, samples: Int, timestamp: UInt32)
-    /// Decode the forward error correction inside these bytes; their own turn comes next.
-    case fec(Range<Int>, samples: Int, timestamp: UInt32)
-    /// Let the decoder invent; the fading one goes down to zero at its end.
-    case conceal(samples: Int, isFading: Bool)
-    /// Zeros.
-    case silence(samples: Int)
+enum Phase: Sendable { case empty, filling, playing, paused }
 
-    package var samples: Int {
-        switch self {
-        case .packet(_, let samples, _), .fec(_, let samples, _), .conceal(let samples, _), .silence(let samples): samples
-        }
-    }
-}
-
-package struct AudioJitterStatistics: Hashable, Sendable {
-    package var packetsReceived: UInt64 = 0
-    package var packetsPlayed: UInt64 = 0
-    /// Sequence numbers that were passed over when their time came.
-    package var packetsLost: UInt64 = 0
-    package var concealedSamples: UInt64 = 0
-    package var repairedSamples: UInt64 = 0
-
-    package init() {}
-}
-
-private enum Phase: Sendable { case empty, filling, playing, paused }
-
-private struct Slot: Sendable {
+struct Slot: Sendable {
     static let unused = Int64.min
     var number = Slot.unused
     var timestamp: Int64 = 0
     var durationSamples = 0
     var byteCount = 0
+    var hasRepair = false
 }

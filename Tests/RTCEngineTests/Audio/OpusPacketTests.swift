@@ -20,4 +20,22 @@ struct OpusPacketTests {
         let found = OpusPacket.durationSamples(bytes.span.bytes)
         #expect(found == nil)
     }
+
+    @Test(
+        "RFC 6716 §4.2.3 the flag of a repair, by duration, packing and channels",
+        arguments: [
+            ([0x48, 0x40], true), ([0x48, 0xBF], false), ([0x48], false), ([0x50, 0x20], true), ([0x58, 0x10], true),
+            ([0x49, 0x40, 0], true), ([0x4A, 0x01, 0x40, 0], true), ([0x4B, 0x02, 0x40], false), ([0x4C, 0x10], true),
+            ([0x48, 0x10], false), ([0x80, 0x40], false), ([], false),
+        ] as [([UInt8], Bool)])
+    func repair(_ bytes: [UInt8], _ expected: Bool) {
+        let found = OpusPacket.hasRepair(bytes.span.bytes)
+        #expect(found == expected)
+    }
+
+    @Test("RFC 6716 §3.1 the flag of two channels", arguments: [([0x4C], true), ([0x48], false), ([], false)] as [([UInt8], Bool)])
+    func stereo(_ bytes: [UInt8], _ expected: Bool) {
+        let found = OpusPacket.isStereo(bytes.span.bytes)
+        #expect(found == expected)
+    }
 }

@@ -28,4 +28,19 @@ import Testing
         clock.advance(now: now)
         #expect(clock.waitNanoseconds(now: now) == PlayoutClock.intervalNanoseconds)
     }
+
+    @Test("the grid moves to where it is wanted, slowly") func approach() {
+        var clock = PlayoutClock(start: MonotonicTime(milliseconds: 0))
+        var moved: Int64 = 0
+        for block in 0..<3_000 as Range<Int64> {
+            let before = clock.deadline
+            clock.approach(error: 7_000_000 - moved)
+            let step = before.nanoseconds(since: clock.deadline)
+            #expect((0...20_000).contains(step))
+            moved += step
+            clock.advance(now: clock.deadline)
+            if block == 99 { #expect(moved == 2_000_000) }
+        }
+        #expect((6_990_000...7_000_000).contains(moved))
+    }
 }
