@@ -45,6 +45,13 @@ static void on_state(NiceAgent *nice, guint stream, guint component, guint state
     agent->callbacks.state(agent->user, (int)state);
 }
 
+static void on_selected_pair(
+    NiceAgent *nice, guint stream, guint component, NiceCandidate *local, NiceCandidate *remote, gpointer data) {
+    (void)nice, (void)stream, (void)component, (void)local, (void)remote;
+    rnice_agent *agent = data;
+    agent->callbacks.pair_selected(agent->user);
+}
+
 static void on_datagram(NiceAgent *nice, guint stream, guint component, guint count, gchar *bytes, gpointer data) {
     (void)nice, (void)stream, (void)component;
     rnice_agent *agent = data;
@@ -87,6 +94,7 @@ rnice_agent *rnice_agent_new(
     g_signal_connect(nice, "new-candidate-full", G_CALLBACK(on_candidate), agent);
     g_signal_connect(nice, "candidate-gathering-done", G_CALLBACK(on_gathering_done), agent);
     g_signal_connect(nice, "component-state-changed", G_CALLBACK(on_state), agent);
+    g_signal_connect(nice, "new-selected-pair-full", G_CALLBACK(on_selected_pair), agent);
     nice_agent_attach_recv(nice, stream, COMPONENT, main_context, on_datagram, agent);
     return agent;
 }
@@ -204,6 +212,7 @@ int rnice_agent_selected_pair(rnice_agent *agent, rnice_pair *pair) {
     if (local == NULL || remote == NULL) return 0;
     pair->local_type = (int)local->type;
     pair->remote_type = (int)remote->type;
+    pair->local_priority = local->priority;
     copy_address(&local->addr, pair->local_address, sizeof pair->local_address, &pair->local_port);
     copy_address(&remote->addr, pair->remote_address, sizeof pair->remote_address, &pair->remote_port);
     if (local->type == NICE_CANDIDATE_TYPE_RELAYED) {
@@ -213,6 +222,12 @@ int rnice_agent_selected_pair(rnice_agent *agent, rnice_pair *pair) {
         if (nice_address_is_valid(&relay)) copy_address(&relay, pair->relay_address, sizeof pair->relay_address, &pair->relay_port);
     }
     return 1;
+}
+
+int rnice_agent_is_controlling(rnice_agent *agent) {
+    gboolean controlling = FALSE;
+    g_object_get(agent->nice, "controlling-mode", &controlling, NULL);
+    return controlling ? 1 : 0;
 }
 
 int rnice_agent_set_receive_buffer(rnice_agent *agent, int bytes) {

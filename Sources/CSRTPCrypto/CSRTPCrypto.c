@@ -107,10 +107,15 @@ int csrtp_gcm_open(
 // ---- HMAC-SHA1 -------------------------------------------------------------------------------------------------------------
 
 csrtp_hmac *csrtp_hmac_create(const uint8_t *key, size_t key_count) {
-    if (key_count > SHA_CBLOCK) return NULL;
     csrtp_hmac *hmac = OPENSSL_zalloc(sizeof *hmac);
     if (hmac == NULL) return NULL;
-    uint8_t inner[SHA_CBLOCK], outer[SHA_CBLOCK];
+    uint8_t inner[SHA_CBLOCK], outer[SHA_CBLOCK], digest[SHA_DIGEST_LENGTH];
+    // A key longer than a block stands for its hash (RFC 2104 §3).
+    if (key_count > SHA_CBLOCK) {
+        SHA1(key, key_count, digest);
+        key = digest;
+        key_count = sizeof digest;
+    }
     for (size_t i = 0; i < SHA_CBLOCK; i++) {
         uint8_t byte = i < key_count ? key[i] : 0;
         inner[i] = byte ^ 0x36;
@@ -120,6 +125,7 @@ csrtp_hmac *csrtp_hmac_create(const uint8_t *key, size_t key_count) {
                     SHA1_Update(&hmac->outer, outer, SHA_CBLOCK);
     OPENSSL_cleanse(inner, sizeof inner);
     OPENSSL_cleanse(outer, sizeof outer);
+    OPENSSL_cleanse(digest, sizeof digest);
     if (succeeded) return hmac;
     csrtp_hmac_free(hmac);
     return NULL;

@@ -34,6 +34,9 @@ package struct PeerConfiguration: Sendable {
     /// Nothing from the peer besides connectivity checks for this long ends the connection. While nothing comes the peer is
     /// asked for a heartbeat twice a second, so three seconds of outage pass below it also when the connection is idle.
     package var silenceLimitMilliseconds = 4_000
+    /// RFC 7675 §5.1; only tests shorten the two.
+    package var consentIntervalMilliseconds: ClosedRange<Int64> = 4_000...6_000
+    package var consentExpiryMilliseconds: Int64 = 30_000
     package var portRange: ClosedRange<UInt16>?
 
     package init() {}
@@ -48,7 +51,7 @@ package struct PeerLoss: Sendable, Hashable {
         case refused
         /// Nothing was heard for the silence limit.
         case silence
-        /// ICE, DTLS, SRTP or SCTP failed.
+        /// ICE, DTLS, SRTP or SCTP failed, or the far end no longer consents to what we send.
         case transport
     }
     package var cause: Cause

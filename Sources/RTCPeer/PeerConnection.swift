@@ -95,6 +95,7 @@ package actor PeerConnection {
     package var statistics: PeerStatistics {
         var drops = core.drops
         if let engine = core.engine { drops.merge(engine.drops) }
+        if let ice = core.ice { drops.merge(ice.drops) }
         let pair = core.ice?.selectedPair()
         return PeerStatistics(
             timestamp: NetworkExecutor.now(), roundTripNanoseconds: core.roundTripNanoseconds,
@@ -102,7 +103,8 @@ package actor PeerConnection {
             bytesSent: core.bytesSent, inbound: core.inboundStatistics, outbound: core.outboundStatistics,
             availableOutgoingBitrate: core.availableOutgoingBitrate, drops: drops,
             localCandidateType: pair?.localType.rawValue, remoteCandidateType: pair?.remoteType.rawValue,
-            relayProtocol: pair?.relayProtocol?.rawValue,
+            relayProtocol: pair?.relayProtocol?.rawValue, localAddress: pair?.localAddress, remoteAddress: pair?.remoteAddress,
+            consentChecksSent: core.consent.checksSent, consentAnswers: core.consent.answers,
             isConnected: core.isIceConnected && !core.isLost, srtpProfile: core.srtpProfile.map { "\($0)" })
     }
 

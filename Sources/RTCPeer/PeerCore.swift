@@ -77,6 +77,10 @@ final class PeerCore {
     var isClosed = false
     var isLost = false
     var gatheringComplete = false
+    /// Whether the peer still wants what we send (RFC 7675).
+    var consent: ConsentMachine
+    /// Transactions must not be guessable: an answer to one is consent.
+    var random = SystemRandomNumberGenerator()
     /// What our description carried; other candidates become events.
     var offeredCandidates: Set<String> = []
 
@@ -107,6 +111,10 @@ final class PeerCore {
         offerBuilder = OfferBuilder(
             configuration: offerConfiguration, sessionID: RandomToken.decimal(), using: &generator)
         nextTick = executor.now.adding(milliseconds: Self.tickMilliseconds)
+        var consentSettings = ConsentMachine.Settings()
+        consentSettings.intervalMilliseconds = configuration.consentIntervalMilliseconds
+        consentSettings.expiryMilliseconds = configuration.consentExpiryMilliseconds
+        consent = ConsentMachine(settings: consentSettings)
     }
 
     deinit { sendScratch.deallocate() }
@@ -129,6 +137,8 @@ final class PeerCore {
         agent.onGatheringDone = { [weak self] in self?.gatheringFinished() }
         agent.onState = { [weak self] state in self?.iceStateChanged(state) }
         agent.onDatagram = { [weak self] datagram in self?.received(datagram) }
+        agent.onPairSelected = { [weak self] in self?.pairSelected() }
+        agent.onCheckAnswered = { [weak self] transaction in self?.checkAnswered(transaction) }
         for warning in agent.warnings { onEvent?(.warning(warning)) }
         try agent.startGathering()
         guard let fingerprint = identity.fingerprint() else { throw TransportError(.dtlsFailed, "the certificate has no fingerprint") }
@@ -252,7 +262,7 @@ final class PeerCore {
 
     @discardableResult
     func send(_ datagram: UnsafeRawBufferPointer, over ice: ICEAgent) -> Bool {
-        guard ice.send(datagram) else {
+        guard !consent.isExpired, ice.send(datagram) else {
             drops.count(.sendFailed)
             return false
         }
@@ -273,13 +283,14 @@ final class PeerCore {
         }
     }
 
-    /// The one timer: the earliest of what engine, DTLS, SCTP and the liveness tick want.
+    /// The one timer: the earliest of what engine, DTLS, SCTP, consent and the liveness tick want.
     func rearm() {
         guard !isClosed, let timer else { return }
         var earliest = nextTick
         if let deadline = engine?.nextDeadline() { earliest = min(earliest, deadline) }
         if let deadline = dtls?.nextDeadline { earliest = min(earliest, deadline) }
         if let deadline = SCTPStack.shared.nextDeadline { earliest = min(earliest, deadline) }
+        if let deadline = consent.nextDeadline { earliest = min(earliest, deadline) }
         // Only ever set to an earlier time: setting a timer wakes the thread's poll, once per packet if every change were
         // followed. A timer that fires too early looks again and is set anew.
         if armedDeadline.map({ earliest < $0 }) ?? true {
@@ -298,6 +309,7 @@ final class PeerCore {
             engine?.handleTimeout(now: now, into: &outputs)
             drain(now: now)
         }
+        if let deadline = consent.nextDeadline, deadline <= now { checkConsent(now: now) }
         if nextTick <= now { tick(now: now) }
         rearm()
     }

@@ -106,6 +106,12 @@ package struct PeerStatistics: Sendable {
     package var localCandidateType: String?
     package var remoteCandidateType: String?
     package var relayProtocol: String?
+    /// Numeric, of the pair in use.
+    package var localAddress: String?
+    package var remoteAddress: String?
+    /// RFC 7675: binding requests sent on the pair in use, and authentic answers to them.
+    package var consentChecksSent: Int
+    package var consentAnswers: Int
     package var isConnected: Bool
     package var srtpProfile: String?
 }

@@ -132,9 +132,21 @@ package enum WireFuzz {
         return true
     }
 
+    package static func stun(_ bytes: [UInt8]) -> Bool {
+        guard let message = try? STUNMessage(parsing: bytes.span.bytes) else { return true }
+        guard (message.integrity == nil) == (message.authenticatedBytes(of: bytes.span.bytes) == nil) else { return false }
+        let tag = message.integrity
+        guard let written = tag == nil ? message.bytes() : message.bytes(sign: { _ in tag }),
+            let again = try? STUNMessage(parsing: written.span.bytes)
+        else { return false }
+        // What the sender told in this message and how it was laid out are two things.
+        return again.hasFingerprint && again.bytes(sign: tag.map { tag in { _ in tag } }) == written && again.integrity == tag
+            && again.username == message.username && again.role == message.role && again.mappedAddress == message.mappedAddress
+    }
+
     /// Every entry with its name, for a driver.
     package static let all: [(name: String, run: @Sendable ([UInt8]) -> Bool)] = [
         ("demux", demux), ("rtp", rtp), ("headerExtensions", headerExtensions), ("rtcp", rtcp), ("transportFeedback", transportFeedback),
-        ("vp8", vp8), ("vp9", vp9), ("frameTrailer", frameTrailer), ("sdp", sdp), ("dcep", dcep), ("chunks", chunks),
+        ("vp8", vp8), ("vp9", vp9), ("frameTrailer", frameTrailer), ("sdp", sdp), ("dcep", dcep), ("chunks", chunks), ("stun", stun),
     ]
 }

@@ -64,8 +64,23 @@ import Testing
         case "frameTrailer": payloads().trailers
         case "sdp": descriptions()
         case "dcep": [DCEPMessage.open(label: "data", protocolName: "x", isOrdered: false, reliability: .maxRetransmits(3)).bytes]
+        case "stun": stunMessages()
         default: [[3, 1, 7, 7, 1, 0, 2, 0, 9, 2, 3, 65], [200] + Array(repeating: 1, count: 200) + [3, 0, 5, 5]]
         }
+    }
+
+    private static func stunMessages() -> [[UInt8]] {
+        let transaction = STUNTransaction(high: 1, low: 2)
+        var request = STUNMessage(.request, transaction: transaction)
+        (request.username, request.priority, request.role) = ("peer:us", 7, .controlling(tieBreaker: 9))
+        var response = STUNMessage(.success, transaction: transaction)
+        response.mappedAddress = STUNAddress(address: [192, 0, 2, 1], port: 5)
+        var refusal = STUNMessage(.failure, transaction: transaction)
+        refusal.errorCode = 487
+        let sign: ([UInt8]) -> [UInt8]? = { _ in Array(repeating: 3, count: 20) }
+        // Changed bytes rarely have a right checksum: most of the reading is reached without one.
+        let bare = request.bytes(sign: sign).map { [UInt8]($0[..<3]) + [$0[3] - 8] + $0[4...].dropLast(8) }
+        return [request.bytes(sign: sign), response.bytes(sign: sign), refusal.bytes(), bare].compactMap(\.self)
     }
 
     private static func rtpPackets() -> [[UInt8]] {

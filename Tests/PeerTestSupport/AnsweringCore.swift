@@ -39,6 +39,8 @@ package final class AnsweringCore {
         package var startsSilent = false
         /// Sections answered with port 0.
         package var rejectedMids: Set<String> = []
+        /// Gathers on these addresses only.
+        package var localAddresses: [String]?
         /// Answers each message, in order; called on the network thread.
         package var respond: (@Sendable (Message) -> [Message])?
 
@@ -101,6 +103,7 @@ package final class AnsweringCore {
     private func startTransport(_ offer: SessionDescription) throws {
         var configuration = ICEAgent.Configuration()
         configuration.isControlling = false
+        configuration.localAddresses = options.localAddresses
         let agent = try ICEAgent(configuration: configuration, executor: executor)
         ice = agent
         agent.onState = { [weak self] state in self?.stateChanged(state) }

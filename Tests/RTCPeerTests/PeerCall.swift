@@ -22,7 +22,8 @@ final class PeerCall: Sendable {
     let firstConsumer: RemoteTrack.VideoConsumer?
 
     init(
-        options: AnsweringCore.Options = AnsweringCore.Options(), edit: (String) -> String = { $0 },
+        options: AnsweringCore.Options = AnsweringCore.Options(), editOffer: (String) -> String = { $0 },
+        edit: (String) -> String = { $0 },
         configure: (inout PeerConfiguration) -> Void = { _ in }
     ) async throws {
         var configuration = PeerConfiguration()
@@ -38,7 +39,7 @@ final class PeerCall: Sendable {
             log.append($0)
         }
         let offer = try await connection.makeOffer()
-        peer = try AnsweringPeer(offer: offer.sdp, options: options)
+        peer = try AnsweringPeer(offer: editOffer(offer.sdp), options: options)
         applied = try await connection.apply(answer: edit(peer.answer))
     }
 

@@ -83,7 +83,10 @@ typedef struct {
     void (*candidate)(void *user, const char *line);
     void (*gathering_done)(void *user);
     void (*state)(void *user, int state);
-    /// A datagram that is not STUN; the bytes may be changed and live for the call.
+    /// Another pair is selected, after checks on it succeeded.
+    void (*pair_selected)(void *user);
+    /// A datagram that is not STUN, or STUN that libnice has no use for, such as an answer to a request that it did not send.
+    /// The bytes may be changed and live for the call.
     void (*datagram)(void *user, uint8_t *bytes, size_t count);
     /// While errors are watched: the kernel reports that a datagram sent to this address and port met an error.
     void (*send_error)(void *user, int error, const char *address, uint16_t port);
@@ -95,6 +98,8 @@ typedef struct {
     int local_type, remote_type;
     char local_address[64], remote_address[64];
     uint16_t local_port, remote_port;
+    /// RFC 8445 §5.1.2, of the local candidate.
+    uint32_t local_priority;
     /// Address of the relay when the local candidate is relayed, or an empty string.
     char relay_address[64];
     uint16_t relay_port;
@@ -136,6 +141,9 @@ int rnice_agent_send(rnice_agent *agent, const uint8_t *bytes, size_t count);
 
 /// Returns 0 when no pair is selected.
 int rnice_agent_selected_pair(rnice_agent *agent, rnice_pair *pair);
+
+/// 1 when the agent controls now: a conflict may have changed what it was made with.
+int rnice_agent_is_controlling(rnice_agent *agent);
 
 /// Sets SO_RCVBUF of every socket; returns the smallest size the kernel reports, 0 without a socket.
 int rnice_agent_set_receive_buffer(rnice_agent *agent, int bytes);

@@ -1,8 +1,8 @@
 #ifndef CSRTPCRYPTO_H
 #define CSRTPCRYPTO_H
 
-// The ciphers and the hash that SRTP is made of, over libcrypto. What is encrypted, with which counter, and what a packet looks
-// like is decided by the caller. Everything is set up once for each key; working on a packet allocates nothing.
+// The ciphers and the hash that SRTP is made of, over libcrypto; STUN uses the hash as well. What is encrypted, with which
+// counter, and what a packet looks like is decided by the caller. Everything is set up once for each key; working on a packet allocates nothing.
 // Nothing here is thread-safe.
 
 #include <stddef.h>
@@ -39,7 +39,7 @@ int csrtp_gcm_open(
     csrtp_cipher *cipher, const uint8_t iv[12], const void *aad, size_t aad_count, const void *more, size_t more_count,
     const void *input, void *output, size_t count, const uint8_t tag[16]);
 
-/// NULL when the key is longer than a block of the hash, 64 bytes. Free with csrtp_hmac_free, which clears it.
+/// NULL without memory. A key may have any length. Free with csrtp_hmac_free, which clears it.
 csrtp_hmac *csrtp_hmac_create(const uint8_t *key, size_t key_count);
 void csrtp_hmac_free(csrtp_hmac *hmac);
 

@@ -1,13 +1,14 @@
 // ICE (RFC 8445, trickle RFC 8838): a libnice agent with one stream of one component, driven on the network thread.
 //
-// In: servers, the peer's credentials and candidates, datagrams to send. Out: our candidates, the state, datagrams that are
-// not STUN, through closures that run on the network thread, never inside a call of a function of this class. Host
+// In: servers, the peer's credentials and candidates, datagrams and consent checks to send. Out: our candidates, the state,
+// datagrams that are not STUN, answers to consent checks, through closures that run on the network thread, never inside a call of a function of this class. Host
 // candidates come at once; what depends on servers trickles in later and nothing waits for it.
 // Left out: ICE-TCP, mDNS names, UPnP, TLS to relays, restarts.
 
 private import CNice
 private import Glibc
 package import RTCBase
+package import RTCWire
 
 /// One ICE agent. Used on the network thread only; `close` it before letting go of it.
 package final class ICEAgent {
@@ -19,6 +20,10 @@ package final class ICEAgent {
     package var onState: ((ICEState) -> Void)?
     /// A datagram that is not STUN. The bytes may be changed and live for the call.
     package var onDatagram: ((UnsafeMutableRawBufferPointer) -> Void)?
+    /// A pair was selected, the first or another one: checks on it succeeded.
+    package var onPairSelected: (() -> Void)?
+    /// The peer answered `sendCheck` with success, provably.
+    package var onCheckAnswered: ((STUNTransaction) -> Void)?
 
     package let localUsernameFragment: String
     package let localPassword: String
@@ -30,7 +35,7 @@ package final class ICEAgent {
     package private(set) var isGatheringDone = false
     /// Why `state` is `.failed`.
     package private(set) var failure: TransportError?
-    package private(set) var drops = DropCounters()
+    package internal(set) var drops = DropCounters()
     /// The smallest receive buffer the kernel granted, in bytes, as the kernel counts.
     package private(set) var receiveBufferBytes = 0
 
@@ -39,11 +44,12 @@ package final class ICEAgent {
     private let executor: NetworkExecutor
     private let box: ICEAgentBox
     /// `nil` once closed.
-    private var handle: OpaquePointer?
+    private(set) var handle: OpaquePointer?
     private var hasStarted = false
     private var announcesLoopback = false
     private var hasEverConnected = false
     private var hasRemoteCredentials = false
+    var consent = ConsentChecks()
     /// Candidates that came before the peer's credentials, or before gathering.
     private var waitingCandidates: [RemoteCandidate] = []
     private var addedCandidates: Set<RemoteCandidate> = []
@@ -51,7 +57,7 @@ package final class ICEAgent {
     private var refusals = RefusalDetector()
 
     private enum Event {
-        case candidate(String), gatheringDone, state(ICEState)
+        case candidate(String), gatheringDone, state(ICEState), pairSelected
     }
     /// What libnice said inside a call of ours; told to the owner from the next iteration of the loop.
     private var events: [Event] = []
@@ -126,6 +132,7 @@ package final class ICEAgent {
         else { return false }
         guard rnice_agent_set_remote_credentials(handle, usernameFragment, password) != 0 else { return false }
         hasRemoteCredentials = true
+        consent.setPeer(username: "\(usernameFragment):\(localUsernameFragment)", password: password)
         addWaitingCandidates()
         return true
     }
@@ -211,12 +218,18 @@ package final class ICEAgent {
         }
     }
 
+    func handlePairSelected() { add(.pairSelected) }
+
     func handleDatagram(_ bytes: UnsafeMutableRawBufferPointer) {
         guard handle != nil else { return }
         if !events.isEmpty { deliverEvents() }
         if refusals.isProbing { stopProbing() }
         refusals.handleDatagram()
-        onDatagram?(bytes)
+        if PacketKind.classify(UnsafeRawBufferPointer(bytes).bytes) == .stun {
+            handleSTUN(UnsafeRawBufferPointer(bytes))
+        } else {
+            onDatagram?(bytes)
+        }
     }
 
     func handleSendError(_ error: Int32, address: String, port: UInt16) {
@@ -282,6 +295,7 @@ package final class ICEAgent {
             case .candidate(let line): onCandidate?(line)
             case .gatheringDone: onGatheringDone?()
             case .state(let new): onState?(new)
+            case .pairSelected: onPairSelected?()
             }
         }
     }
@@ -312,8 +326,9 @@ package final class ICEAgent {
 
     private func sendProbe() {
         var generator = SystemRandomNumberGenerator()
-        let bytes = STUNIndication.bytes(transaction: (0..<12).map { _ in UInt8.random(in: 0...255, using: &generator) })
-        _ = bytes.withUnsafeBytes { send($0) }
+        // Valid traffic for an ICE peer, which asks for no answer (RFC 8489 §5).
+        let probe = STUNMessage(.indication, transaction: STUNTransaction(using: &generator))
+        _ = probe.bytes()?.withUnsafeBytes { send($0) }
     }
 
     // MARK: Helpers

@@ -35,8 +35,8 @@ final class ICEAgentBox {
             options.max_port = UInt32(range.upperBound)
         }
         var callbacks = rnice_agent_callbacks(
-            candidate: iceCandidate, gathering_done: iceGatheringDone, state: iceState, datagram: iceDatagram,
-            send_error: iceSendError, closed: iceClosed)
+            candidate: iceCandidate, gathering_done: iceGatheringDone, state: iceState, pair_selected: icePairSelected,
+            datagram: iceDatagram, send_error: iceSendError, closed: iceClosed)
         let user = Unmanaged.passRetained(box)
         guard let handle = rnice_agent_new(context, &options, &callbacks, user.toOpaque()) else {
             user.release()
@@ -90,6 +90,8 @@ private func iceCandidate(_ user: UnsafeMutableRawPointer?, _ line: UnsafePointe
 private func iceGatheringDone(_ user: UnsafeMutableRawPointer?) { box(user)?.agent?.handleGatheringDone() }
 
 private func iceState(_ user: UnsafeMutableRawPointer?, _ state: Int32) { box(user)?.agent?.handleState(state) }
+
+private func icePairSelected(_ user: UnsafeMutableRawPointer?) { box(user)?.agent?.handlePairSelected() }
 
 private func iceDatagram(_ user: UnsafeMutableRawPointer?, _ bytes: UnsafeMutablePointer<UInt8>?, _ count: Int) {
     guard let agent = box(user)?.agent, let bytes else { return }

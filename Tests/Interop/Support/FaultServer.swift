@@ -38,7 +38,7 @@ final class FaultServer: Sendable {
     /// Listens on a free port of the loopback address.
     init(_ answer: @escaping @Sendable (Request) -> Answer) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        let isBound = PlainHTTP.withLoopback(0) { bind(descriptor, $0, $1) == 0 } && listen(descriptor, 64) == 0
+        let isBound = PlainHTTP.withAddress(PlainHTTP.loopback, 0) { bind(descriptor, $0, $1) == 0 } && listen(descriptor, 64) == 0
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         _ = withUnsafeMutablePointer(to: &address) { pointer in

@@ -11,29 +11,33 @@ enum PlainHTTP {
 
     struct Failure: Error {}
 
+    static let loopback = "127.0.0.1"
+
     /// Sends a request from a thread of its own.
     static func send(_ method: String, _ url: String, body: [UInt8] = []) async throws -> Reply {
-        let (port, path) = split(url)
-        return try await ChildProcess.offPool { exchange(method, port: port, path: path, body: body) }.get()
+        let (host, port, path) = split(url)
+        return try await ChildProcess.offPool { exchange(method, host: host, port: port, path: path, body: body) }.get()
     }
 
-    /// Port and path of an `http://127.0.0.1:port/path` URL.
-    static func split(_ url: String) -> (port: UInt16, path: String) {
+    /// The parts of an `http://127.0.0.1:port/path` URL; the host is a numeric IPv4 address.
+    static func split(_ url: String) -> (host: String, port: UInt16, path: String) {
         let components = URLComponents(string: url)
         let path = components.map { $0.percentEncodedPath.isEmpty ? "/" : $0.percentEncodedPath } ?? "/"
-        return (UInt16(components?.port ?? 80), path)
+        return (components?.host ?? loopback, UInt16(components?.port ?? 80), path)
     }
 
     /// The same on this thread, which it blocks.
-    static func exchange(_ method: String, port: UInt16, path: String, body: [UInt8]) -> Result<Reply, any Error> {
+    static func exchange(
+        _ method: String, host: String = loopback, port: UInt16, path: String, body: [UInt8]
+    ) -> Result<Reply, any Error> {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return .failure(Failure()) }
         defer { close(descriptor) }
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
-        let isConnected = withLoopback(port) { connect(descriptor, $0, $1) == 0 }
+        let isConnected = withAddress(host, port) { connect(descriptor, $0, $1) == 0 }
         guard isConnected else { return .failure(Failure()) }
-        var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\nContent-Length: \(body.count)\r\n"
+        var head = "\(method) \(path) HTTP/1.1\r\nHost: \(host):\(port)\r\nConnection: close\r\nContent-Length: \(body.count)\r\n"
         if !body.isEmpty { head += "Content-Type: application/json\r\n" }
         guard writeAll(descriptor, Array((head + "\r\n").utf8) + body) else { return .failure(Failure()) }
         var bytes: [UInt8] = []
@@ -78,11 +82,11 @@ enum PlainHTTP {
         }
     }
 
-    static func withLoopback<R>(_ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
+    static func withAddress<R>(_ host: String = loopback, _ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        inet_pton(AF_INET, host, &address.sin_addr)
         return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
         }

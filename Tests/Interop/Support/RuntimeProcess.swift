@@ -6,21 +6,23 @@ import Synchronization
 final class RuntimeProcess: Sendable {
     let pid: pid_t
     let port: UInt16
-    var url: String { "http://127.0.0.1:\(port)" }
+    let host: String
+    var url: String { "http://\(host):\(port)" }
 
     /// The session id that the local runtime always uses.
     static let sessionID = "00000000-0000-0000-0000-000000000000"
     static let peers = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Peers").path
 
-    private init(pid: pid_t, port: UInt16) {
+    private init(pid: pid_t, host: String, port: UInt16) {
         self.pid = pid
+        self.host = host
         self.port = port
     }
 
     /// Starts a runtime and returns when it is ready.
     ///
     /// - Parameter environment: what the scripts and the model read: `PROBE_SIZE`, `PROBE_DETAIL`, `WEBRTC_VIDEO_CODECS`,
-    ///   `STUN_SERVERS`, …
+    ///   `STUN_SERVERS`, … `ADDR` is where it is reached, `NETNS` the network namespace it runs in.
     static func start(model: String = "probe", environment: [String: String] = [:]) async throws -> RuntimeProcess {
         var settings = ["PROBE_DETAIL": Settings.detail]
         settings.merge(environment) { $1 }
@@ -32,7 +34,7 @@ final class RuntimeProcess: Sendable {
             let (status, output) = await script.finish()
             let pid = output.split(separator: "\n").last { $0.hasPrefix("pid=") }
                 .flatMap { $0.split(separator: " ").first }.flatMap { pid_t($0.dropFirst(4)) }
-            if status == 0, let pid { return RuntimeProcess(pid: pid, port: port) }
+            if status == 0, let pid { return RuntimeProcess(pid: pid, host: settings["ADDR"] ?? PlainHTTP.loopback, port: port) }
             complaint = output
             guard status == 3 else { break }
         }
@@ -65,13 +67,14 @@ final class RuntimeProcess: Sendable {
     func stopSession() async throws { _ = try await PlainHTTP.send("POST", url + "/stop_session") }
 }
 
-/// Ports for this run, each once.
+/// Ports for this run, each once: a hundred from `REACTOR_INTEROP_PORT` (8200) on.
 enum TestPorts {
-    private static let last = Mutex<UInt16>(8199)
+    private static let first = Settings.environment["REACTOR_INTEROP_PORT"].flatMap(UInt16.init) ?? 8200
+    private static let count = Mutex<UInt16>(0)
     static func next() -> UInt16 {
-        last.withLock { last in
-            last = last >= 8299 ? 8200 : last + 1
-            return last
+        count.withLock { count in
+            defer { count = (count + 1) % 100 }
+            return first + count
         }
     }
 }

@@ -310,7 +310,7 @@ struct ICEAgentTests {
 
     @Test("a 3 s outage does not fail the agent")
     func outage() async throws {
-        let relay = try DatagramRelay()
+        let relay = DatagramRelay()
         let harness = ICEHarness()
         await harness.run { harness in
             harness.rewrite = { side, line in

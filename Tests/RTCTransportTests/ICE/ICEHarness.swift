@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import RTCBase
 import RTCTransport
+import RTCWire
 
 /// Two agents on the network thread, signalling by plain calls.
 actor ICEHarness {
@@ -23,6 +24,8 @@ actor ICEHarness {
     private(set) var startedTime: MonotonicTime?
     private(set) var connectedTimes: [Side: MonotonicTime] = [:]
     private(set) var datagrams: [Side: [[UInt8]]] = [.a: [], .b: []]
+    private(set) var pairsSelected: [Side: Int] = [:]
+    private(set) var answers: [Side: [STUNTransaction]] = [:]
     private(set) var gatheringDone: Set<Side> = []
     private(set) var callbacksAfterClose = 0
     private var trickles = false
@@ -70,6 +73,18 @@ actor ICEHarness {
             self?.assumeIsolated {
                 $0.datagrams[side, default: []].append(copy)
                 $0.onDatagram?($0, side, copy)
+                $0.changed(side)
+            }
+        }
+        agent.onPairSelected = { [weak self] in
+            self?.assumeIsolated {
+                $0.pairsSelected[side, default: 0] += 1
+                $0.changed(side)
+            }
+        }
+        agent.onCheckAnswered = { [weak self] transaction in
+            self?.assumeIsolated {
+                $0.answers[side, default: []].append(transaction)
                 $0.changed(side)
             }
         }

@@ -77,15 +77,4 @@ struct RefusalDetectorTests {
         expect(detector.handleTimeout(now: now.adding(milliseconds: 10_000)) == .none)
         expect(!detector.handleRefusal(now: now.adding(milliseconds: 10_000)))
     }
-
-    @Test("the probe is a binding indication with a right fingerprint")
-    func indication() {
-        #expect(STUNIndication.crc32(Array("123456789".utf8)) == 0xCBF4_3926)
-        let bytes = STUNIndication.bytes(transaction: Array(1...12))
-        #expect(bytes.count == 28)
-        #expect(Array(bytes[0..<8]) == [0x00, 0x11, 0x00, 0x08, 0x21, 0x12, 0xA4, 0x42])
-        #expect(Array(bytes[8..<24]) == Array(1...12) + [0x80, 0x28, 0x00, 0x04])
-        let expected = STUNIndication.crc32(Array(bytes[0..<20])) ^ 0x5354_554E
-        #expect(bytes[24...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } == expected)
-    }
 }

@@ -1,6 +1,7 @@
+import RTCTransport
 import Testing
 
-@testable import RTCTransport
+@testable import RTCWire
 
 /// Builds STUN messages by hand, right and wrong ones, for a peer that only a test has.
 struct STUNPeer {
@@ -26,7 +27,7 @@ struct STUNPeer {
                 append(0x0008, hmacSHA1(key: Array(password.utf8), bytes), to: &bytes)
             case .fingerprint:
                 setLength(of: &bytes, extra: 8)
-                append(0x8028, big(STUNIndication.crc32(bytes) ^ 0x5354_554E), to: &bytes)
+                append(0x8028, big(CRC32.checksum(bytes.span.bytes) ^ 0x5354_554E), to: &bytes)
             }
         }
         setLength(of: &bytes, extra: 0)

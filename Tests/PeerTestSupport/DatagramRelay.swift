@@ -2,19 +2,20 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Forwards datagrams between one client and one server port on 127.0.0.1, and can be blocked.
-final class DatagramRelay: Sendable {
+/// Forwards datagrams between one client and one server port on 127.0.0.1, and can be blocked, for all or for some.
+package final class DatagramRelay: Sendable {
     private struct State {
         var serverPort: UInt16 = 0
         var clientPort: UInt16 = 0
         var isBlocked = false
+        var blocks: (@Sendable (_ toServer: Bool, [UInt8]) -> Bool)?
         var isStopped = false
     }
     private let state = Mutex(State())
     private let front: Int32
     private let frontPort: UInt16
 
-    init() throws {
+    package init() {
         let sockets = (Self.makeSocket(), Self.makeSocket())
         front = sockets.0.descriptor
         frontPort = sockets.0.port
@@ -22,19 +23,22 @@ final class DatagramRelay: Sendable {
         Thread.detachNewThread { [self] in forward(front: sockets.0.descriptor, back: back) }
     }
 
-    var isBlocked: Bool {
+    package var isBlocked: Bool {
         get { state.withLock { $0.isBlocked } }
         set { state.withLock { $0.isBlocked = newValue } }
     }
 
+    /// Datagrams for which this is true are dropped. Called on the relay's thread.
+    package func block(_ condition: @escaping @Sendable (_ toServer: Bool, [UInt8]) -> Bool) { state.withLock { $0.blocks = condition } }
+
     /// The port that stands for `server`.
-    func port(for server: UInt16) -> UInt16 {
+    package func port(for server: UInt16) -> UInt16 {
         state.withLock { $0.serverPort = server }
         return frontPort
     }
 
     /// The thread ends and closes its sockets within 100 ms.
-    func stop() { state.withLock { $0.isStopped = true } }
+    package func stop() { state.withLock { $0.isStopped = true } }
 
     private func forward(front: Int32, back: Int32) {
         var buffer = [UInt8](repeating: 0, count: 2048)
@@ -52,7 +56,8 @@ final class DatagramRelay: Sendable {
                 guard count > 0 else { continue }
                 let target = state.withLock { state -> UInt16? in
                     if index == 0 { state.clientPort = UInt16(bigEndian: source.sin_port) }
-                    return state.isBlocked ? nil : index == 0 ? state.serverPort : state.clientPort
+                    if state.isBlocked || state.blocks?(index == 0, Array(buffer[..<count])) == true { return nil }
+                    return index == 0 ? state.serverPort : state.clientPort
                 }
                 guard let target, target != 0 else { continue }
                 var destination = Self.loopback(port: target)
@@ -89,9 +94,9 @@ final class DatagramRelay: Sendable {
     }
 }
 
-enum TestAddresses {
+package enum TestAddresses {
     /// The address the kernel would use towards the outside; nothing is sent.
-    static func firstIPv4() -> String? {
+    package static func firstIPv4() -> String? {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         defer { close(descriptor) }
         var address = sockaddr_in()

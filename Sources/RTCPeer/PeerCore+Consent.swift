@@ -1,0 +1,30 @@
+internal import RTCBase
+internal import RTCEngine
+internal import RTCTransport
+internal import RTCWire
+
+// Consent freshness (RFC 7675): `ConsentMachine` decides, `ICEAgent` writes and reads the checks. Independent of the silence
+// rule in `tick`, which ends a connection much earlier when nothing at all arrives: this one ends a connection whose peer
+// still sends but no longer answers for what we send.
+extension PeerCore {
+    func pairSelected() {
+        guard !isClosed else { return }
+        consent.onSelectedPair(now: executor.now, using: &random)
+        rearm()
+    }
+
+    func checkAnswered(_ transaction: STUNTransaction) {
+        guard !isClosed else { return }
+        // The deadline only moves back, so the timer need not be set anew.
+        if !consent.handleAnswer(transaction, now: executor.now) { drops.count(.unknownDatagram) }
+    }
+
+    func checkConsent(now: MonotonicTime) {
+        switch consent.handleTimeout(now: now, using: &random) {
+        case .none: break
+        // A check that cannot be sent counts as one that was lost.
+        case .check(let transaction): ice?.sendCheck(transaction)
+        case .expired: lose(PeerLoss(.transport, "the server no longer answers the checks of the network path"))
+        }
+    }
+}

@@ -1,0 +1,15 @@
+/// The 96 bits that tie a response to its request (RFC 8489 §5).
+package struct STUNTransaction: Hashable, Sendable {
+    package var high: UInt32
+    package var low: UInt64
+
+    package init(high: UInt32, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// A new one. The generator must be unpredictable where somebody could profit from guessing.
+    package init(using generator: inout some RandomNumberGenerator) {
+        self.init(high: UInt32.random(in: 0...UInt32.max, using: &generator), low: UInt64.random(in: 0...UInt64.max, using: &generator))
+    }
+}
