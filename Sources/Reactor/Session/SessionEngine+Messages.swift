@@ -63,7 +63,7 @@ extension SessionEngine {
     }
 
     /// Registers a call, sends its request and waits for the reply, its deadline, the loss of the connection or cancellation.
-    private func call(
+    func call(
         _ call: PendingCall, on channel: MessageChannel, _ encode: (String) throws(CoreError) -> [UInt8]
     ) async throws(CoreError) -> Reply {
         if Task.isCancelled { throw .cancelled }
@@ -122,7 +122,7 @@ extension SessionEngine {
     }
 
     /// On the network thread already, so the hop into the connection is a plain call.
-    private func send(
+    func send(
         _ bytes: [UInt8], on channel: MessageChannel, over peer: PeerConnection, operation: CoreError.Operation
     ) throws(CoreError) {
         let result: Result<Void, PeerError> = peer.assumeIsolated { peer in
@@ -135,19 +135,22 @@ extension SessionEngine {
         if case .failure(let error) = result { throw CoreError(error, operation: operation) }
     }
 
-    /// A notification on the control channel; without a connection there is nobody to tell.
-    func sendControl(_ payload: ControlClientPayload) {
+    /// A notification on the control channel; without a connection there is nobody to tell. Whether it is on its way.
+    @discardableResult
+    func sendControl(_ payload: ControlClientPayload) -> Bool {
         guard let generation = machine.readyGeneration, let peer = connections[generation]?.peer,
             let bytes = try? ControlClientMessage.notification(payload).encode()
-        else { return }
+        else { return false }
         do throws(CoreError) {
             try send(bytes, on: .control, over: peer, operation: .connect)
+            return true
         } catch {
             log(.debug, "a notification was not sent", ["reason": error.message])
+            return false
         }
     }
 
-    private static func encode<Payload>(_ message: Envelope<Payload>, operation: CoreError.Operation) throws(CoreError) -> [UInt8] {
+    static func encode<Payload>(_ message: Envelope<Payload>, operation: CoreError.Operation) throws(CoreError) -> [UInt8] {
         do throws(WireFormatError) {
             return try message.encode()
         } catch {
