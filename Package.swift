@@ -43,6 +43,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("usrsctp")]),
         .target(name: "CVPX", linkerSettings: [.linkedLibrary("vpx")]),
         .target(name: "COpus", linkerSettings: [.linkedLibrary("opus")]),
+        .target(name: "CSpeexDSP", linkerSettings: [.linkedLibrary("speexdsp")]),
         .target(name: "CYUV", linkerSettings: [.linkedLibrary("yuv")]),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CLinux"),
@@ -59,7 +60,7 @@ let package = Package(
             name: "RTCTransport",
             dependencies: ["RTCBase", "RTCWire", "CNice", "CDTLS", "CSRTPCrypto", "CUsrSCTP"],
             swiftSettings: strict),
-        .target(name: "RTCCodec", dependencies: ["RTCBase", "CVPX", "COpus", "CYUV"], swiftSettings: strict),
+        .target(name: "RTCCodec", dependencies: ["RTCBase", "CVPX", "COpus", "CSpeexDSP", "CYUV"], swiftSettings: strict),
         .target(
             name: "RTCPeer", dependencies: ["RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec", "CLinux"],
             swiftSettings: strict),

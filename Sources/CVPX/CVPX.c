@@ -208,6 +208,21 @@ int cvpx_encoder_set_bitrate(cvpx_encoder *encoder, int kilobits_per_second) {
     return vpx_codec_enc_config_set(&encoder->context, &encoder->config);
 }
 
+int cvpx_encoder_set_size(cvpx_encoder *encoder, int width, int height) {
+    vpx_codec_enc_cfg_t changed = encoder->config;
+    changed.g_w = (unsigned)width;
+    changed.g_h = (unsigned)height;
+    int code = vpx_codec_enc_config_set(&encoder->context, &changed);
+    if (code == VPX_CODEC_OK) encoder->config = changed;
+    return code;
+}
+
+int cvpx_encoder_last_quantizer(cvpx_encoder *encoder) {
+    int quantizer = -1;
+    if (vpx_codec_control(&encoder->context, VP8E_GET_LAST_QUANTIZER_64, &quantizer) != VPX_CODEC_OK) return -1;
+    return quantizer;
+}
+
 int cvpx_encoder_encode(
     cvpx_encoder *encoder, const cvpx_picture *picture, int64_t presentation_time, unsigned long duration,
     int force_key_frame) {

@@ -1,4 +1,5 @@
 internal import COpus
+internal import CSpeexDSP
 internal import CVPX
 
 /// Why a frame or packet could not be coded or decoded: what kind of trouble it is, and which C function said so.
@@ -65,6 +66,15 @@ extension CodecError {
             case OPUS_BUFFER_TOO_SMALL: .tooLarge
             case OPUS_BAD_ARG: .invalidArgument
             case OPUS_ALLOC_FAIL: .outOfMemory
+            default: .library
+            }
+        return CodecError(kind, function: function, code: code)
+    }
+    static func resampler(_ code: Int32, _ function: String) -> CodecError {
+        let kind: Kind =
+            switch Int(code) {
+            case RESAMPLER_ERR_ALLOC_FAILED: .outOfMemory
+            case RESAMPLER_ERR_INVALID_ARG: .invalidArgument
             default: .library
             }
         return CodecError(kind, function: function, code: code)

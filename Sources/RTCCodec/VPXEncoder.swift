@@ -7,7 +7,8 @@ package import RTCBase
 
 /// A VP8 or VP9 encoder. Used by one thread at a time.
 ///
-/// The size of the pictures may change; the new size begins with a key frame.
+/// The size of the pictures may change. A new size begins with a key frame, except where VP9 becomes smaller than its first
+/// picture in the same shape, or larger again: there the frames before are scaled and built upon.
 package final class VPXEncoder {
     package struct Settings: Hashable, Sendable {
         package var codec: VideoCodec
@@ -41,6 +42,9 @@ package final class VPXEncoder {
     private var handle: OpaquePointer?
     private var width = 0
     private var height = 0
+    /// What libvpx was set up with; it allows no larger picture.
+    private var largestWidth = 0
+    private var largestHeight = 0
     /// 90 kHz, strictly growing; starts again with each libvpx encoder.
     private var presentationTime: Int64 = 0
     private var lastRTPTimestamp: UInt32?
@@ -68,6 +72,13 @@ package final class VPXEncoder {
         guard let handle else { return }
         let code = cvpx_encoder_set_bitrate(handle, Int32(bitsPerSecond / 1000))
         guard code == 0 else { throw .vpx(code, "vpx_codec_enc_config_set") }
+    }
+
+    /// The quantizer of the last frame, from 0 (best) to 63; nil before the first.
+    package var lastQuantizer: Int? {
+        guard let handle else { return nil }
+        let quantizer = cvpx_encoder_last_quantizer(handle)
+        return quantizer >= 0 ? Int(quantizer) : nil
     }
 
     /// Encodes a picture and returns the frame with its timestamps and metadata, in memory from `pool`; nil when the rate
@@ -115,6 +126,13 @@ package final class VPXEncoder {
         guard VPXFrameHeader.isAllowed(width: newWidth, height: newHeight), max(newWidth, newHeight) < VPXFrameHeader.maxSide else {
             throw CodecError(.tooLarge, function: "VPXEncoder.encode")
         }
+        if let handle, canScale(toWidth: newWidth, height: newHeight),
+            cvpx_encoder_set_size(handle, Int32(newWidth), Int32(newHeight)) == 0
+        {
+            width = newWidth
+            height = newHeight
+            return handle
+        }
         stop()
         var raw = cvpx_encoder_settings(
             codec: Int32(settings.codec == .vp9 ? CVPX_CODEC_VP9 : CVPX_CODEC_VP8), width: Int32(newWidth),
@@ -127,9 +145,19 @@ package final class VPXEncoder {
         handle = new
         width = newWidth
         height = newHeight
+        largestWidth = newWidth
+        largestHeight = newHeight
         presentationTime = 0
         lastRTPTimestamp = nil
         return new
+    }
+
+    /// VP9 predicts from references of up to twice and down to a sixteenth of the size (bitstream specification §8.5.2.3).
+    /// The same shape, and never over the first size: beyond that libvpx 1.12 has had defects.
+    private func canScale(toWidth newWidth: Int, height newHeight: Int) -> Bool {
+        guard settings.codec == .vp9, newWidth <= largestWidth, newHeight <= largestHeight else { return false }
+        // Sides are rounded to even numbers, each on its own.
+        return abs(newWidth * largestHeight - newHeight * largestWidth) <= 2 * max(largestWidth, largestHeight)
     }
 
     private func stop() {
@@ -141,7 +169,7 @@ package final class VPXEncoder {
     private static func speed(_ codec: VideoCodec, pixels: Int) -> Int {
         switch codec {
         case .vp8: pixels > 1280 * 720 ? -12 : -6
-        case .vp9: 8
+        case .vp9: pixels > 1280 * 720 ? 9 : 8
         }
     }
 

@@ -46,7 +46,9 @@ package struct PeerEngine: Sendable {
     /// The media source named in transport-wide feedback: the latest one.
     private var lastMediaSSRC: UInt32 = 0
 
-    package init(session: NegotiatedSession, localSSRC: UInt32, cname: String, pool: FrameBufferPool) {
+    package init(
+        session: NegotiatedSession, localSSRC: UInt32, cname: String, pool: FrameBufferPool, send: SendSettings = SendSettings()
+    ) {
         router = ReceiveRouter(sections: session.sections)
         scheduler = RTCPScheduler(localSSRC: localSSRC, cname: cname)
         context = ReceiveContext(localSSRC: localSSRC, pool: pool)

@@ -7,7 +7,9 @@ internal import RTCWire
 extension PeerCore {
     func startMedia(_ session: NegotiatedSession) {
         engine = PeerEngine(
-            session: session, localSSRC: UInt32.random(in: 1...UInt32.max), cname: offerConfiguration.cname, pool: framePool)
+            session: session, localSSRC: UInt32.random(in: 1...UInt32.max), cname: offerConfiguration.cname, pool: framePool,
+            send: SendSettings(limits: bitrateLimits, seed: UInt64.random(in: 0...UInt64.max), ntpOffset: Self.wallClockOffset()))
+        senders = Array(repeating: nil, count: session.sections.count)
         receivers = session.sections.enumerated().map { index, section in
             guard section.accepted, section.receives, let track = remoteTracks[section.trackName] else { return nil }
             track.resetFirstFrameTime()
@@ -99,7 +101,7 @@ enum MediaReceiver {
 
 /// A weak way back to the network thread's object for other threads: they only carry it; `core` is read on the
 /// network thread alone.
-private final class WeakCore: @unchecked Sendable {  // protected by being read on the network thread only
+final class WeakCore: @unchecked Sendable {  // protected by being read on the network thread only
     private(set) weak var core: PeerCore?
     init(_ core: PeerCore) { self.core = core }
 }

@@ -36,6 +36,14 @@ final class PeerCore {
     var engine: PeerEngine?
     var outputs = EngineOutputs()
     var receivers: [MediaReceiver?] = []
+    /// By section: the worker of a published track.
+    var senders: [MediaSender?] = []
+    /// Numbers the publishes: what an encode thread of an earlier one still sends is not taken.
+    var publishCount: UInt64 = 0
+    var bitrateLimits = BitrateLimits()
+    /// The app has set a maximum; then it holds instead of what a picture's size suggests.
+    var hasExplicitMaximum = false
+    var trackLimits: [String: TrackBitrateLimits] = [:]
     let framePool = FrameBufferPool(maxCached: 16)
     /// RTP and RTCP that came before the keys did (DTLS-09); bounded.
     var earlyPackets = BoundedQueue<[UInt8]>(capacity: 256)
@@ -268,21 +276,10 @@ final class PeerCore {
         if !outputs.frames.isEmpty {
             for output in outputs.frames { receivers[output.section]?.submit(output.frame) }
         }
-        if !outputs.rtcpPackets.isEmpty {
-            for range in outputs.rtcpPackets { sendRTCP(range) }
-        }
+        if !outputs.rtpPackets.isEmpty || !outputs.rtcpPackets.isEmpty { sendMedia() }
         for event in outputs.events { handle(event) }
         outputs.removeAll()
         rearm()
-    }
-
-    private func sendRTCP(_ range: Range<Int>) {
-        guard let srtp, let ice, range.count + 64 <= sendScratch.count else { return }
-        outputs.rtcpBytes.withUnsafeBytes { source in
-            sendScratch.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[range]))
-        }
-        guard let count = srtp.protect(sendScratch, count: range.count, isRTCP: true) else { return drops.count(.srtpOther) }
-        send(UnsafeRawBufferPointer(rebasing: sendScratch[..<count]), over: ice)
     }
 
     @discardableResult
@@ -297,8 +294,14 @@ final class PeerCore {
     }
 
     private func handle(_ event: EngineEvent) {
-        if case .firstPacket(let section, _) = event, let session, session.sections.indices.contains(section) {
+        switch event {
+        case .firstPacket(let section, _):
+            guard let session, session.sections.indices.contains(section) else { return }
             onEvent?(.mediaStarted(track: session.sections[section].trackName))
+        case .keyFrameRequested(let section): videoSender(section)?.worker.requestKeyFrame()
+        case .sendRate(let section, let bitsPerSecond): setSendRate(Int(bitsPerSecond), section: section)
+        case .congested(let section, let isCongested): videoSender(section)?.worker.setCongested(isCongested)
+        case .senderReport, .goodbye: break
         }
     }
 
@@ -371,6 +374,7 @@ final class PeerCore {
         dtls?.close()
         for receiver in receivers { receiver?.stop() }
         receivers = []
+        stopSenders()
         engine = nil
         sctp = nil
         dtls = nil

@@ -69,7 +69,7 @@ package struct PeerStatistics: Sendable {
     package var packetsSent: Int
     package var bytesSent: Int
     package var inbound: [Inbound]
-    package var outbound: [Outbound] = []
+    package var outbound: [Outbound]
     /// What congestion control thinks the path to the peer carries, in bits per second; nil while nothing is sent.
     package var availableOutgoingBitrate: Int?
     package var drops: DropCounters

@@ -71,6 +71,13 @@ void cvpx_encoder_destroy(cvpx_encoder *encoder);
 
 int cvpx_encoder_set_bitrate(cvpx_encoder *encoder, int kilobits_per_second);
 
+// VP9 only: the next picture has this size, not larger on either side than the first was. No key frame is made; the
+// references are scaled.
+int cvpx_encoder_set_size(cvpx_encoder *encoder, int width, int height);
+
+// The quantizer of the last picture, 0 (best) to 63; -1 when there is none.
+int cvpx_encoder_last_quantizer(cvpx_encoder *encoder);
+
 // Encodes one picture of the encoder's size. Times are in 1/90000 s; `presentation_time` must grow.
 int cvpx_encoder_encode(
     cvpx_encoder *encoder, const cvpx_picture *picture, int64_t presentation_time, unsigned long duration,
