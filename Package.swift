@@ -106,7 +106,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "ReactorCoreTests", dependencies: ["ReactorCore"], swiftSettings: strict),
         .testTarget(
-            name: "ReactorTests", dependencies: ["Reactor", "ReactorCore", "RTCPeer", "RTCBase", "PeerTestSupport"],
+            name: "ReactorTests",
+            dependencies: ["Reactor", "ReactorCore", "RTCPeer", "RTCBase", "PeerTestSupport", "CAllocationCounter"],
             swiftSettings: strict),
         .testTarget(
             name: "FuzzTests", dependencies: ["RTCWire", "RTCEngine", "RTCBase", "ReactorCore"],

@@ -62,6 +62,8 @@ package final class AnsweringCore {
     package private(set) var receiverReports = 0
     package private(set) var transportFeedbacks = 0
     package private(set) var srtpPacketsReceived = 0
+    /// What the near end publishes.
+    package let inbox: MediaInbox
 
     private let executor = NetworkExecutor.shared
     private let identity: DTLSIdentity
@@ -87,6 +89,8 @@ package final class AnsweringCore {
         isMute = options.startsSilent
         let offer = try SessionDescription(parsing: text)
         identity = try DTLSIdentity()
+        inbox = MediaInbox(
+            offer: offer, usesFrameMetadata: options.mirrorsFrameMetadata && offer.attribute("x-reactor-frame-metadata") != nil)
         let isClient = options.setup == .active
         var limits: ChunkLimits?
         let declared = offer.attribute(ChunkFraming.attributeName).flatMap { ChunkFraming.Declaration(attributeValue: $0.value) }
@@ -161,15 +165,35 @@ package final class AnsweringCore {
             dtls?.receive(UnsafeRawBufferPointer(datagram), now: executor.now)
             rearm()
         case .rtcp: receivedRTCP(datagram)
-        case .rtp: srtpPacketsReceived += 1
+        case .rtp: receivedRTP(datagram)
         case .stun, .turnChannel, .unknown: break
         }
+    }
+
+    private func receivedRTP(_ datagram: UnsafeMutableRawBufferPointer) {
+        srtpPacketsReceived += 1
+        guard case .success(let count)? = srtp?.unprotect(datagram, isRTCP: false) else { return }
+        inbox.handleRTP(UnsafeRawBufferPointer(rebasing: datagram[..<count]).bytes, now: executor.now)
+        sendFeedback()
+    }
+
+    private func sendFeedback() {
+        for packet in inbox.takeRTCP() { send(packet, isRTCP: true) }
+        rearm()
+    }
+
+    /// Asks for a key frame of a section that the near end publishes.
+    package func requestKeyFrame(mid: String) {
+        inbox.requestKeyFrame(mid: mid, now: executor.now)
+        sendFeedback()
     }
 
     private func receivedRTCP(_ datagram: UnsafeMutableRawBufferPointer) {
         guard case .success(let count)? = srtp?.unprotect(datagram, isRTCP: true),
             let packets = try? RTCPPacket.parseCompound(UnsafeRawBufferPointer(rebasing: datagram[..<count]).bytes)
         else { return }
+        inbox.handleRTCP(UnsafeRawBufferPointer(rebasing: datagram[..<count]).bytes, now: executor.now)
+        sendFeedback()
         for packet in packets {
             switch packet {
             case .pictureLossIndication(let request):
@@ -370,12 +394,14 @@ package final class AnsweringCore {
         timer.set(deadline: due)
     }
 
-    private func sendRTP(_ packet: [UInt8]) {
+    private func sendRTP(_ packet: [UInt8]) { send(packet, isRTCP: false) }
+
+    private func send(_ packet: [UInt8], isRTCP: Bool) {
         guard let srtp, let ice, !isMute else { return }
         let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: packet.count + 64, alignment: 16)
         defer { scratch.deallocate() }
         scratch.copyBytes(from: packet)
-        guard let count = srtp.protect(scratch, count: packet.count, isRTCP: false) else { return }
+        guard let count = srtp.protect(scratch, count: packet.count, isRTCP: isRTCP) else { return }
         _ = ice.send(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
     }
 
@@ -420,11 +446,13 @@ package final class AnsweringCore {
         let now = executor.now
         if let deadline = dtls?.nextDeadline, deadline <= now { dtls?.handleTimeout(now: now) }
         if let deadline = SCTPStack.shared.nextDeadline, deadline <= now { SCTPStack.shared.tick(now: now) }
-        rearm()
+        inbox.handleTimeout(now: now)
+        sendFeedback()
     }
 
     private func rearm() {
-        let deadlines = [dtls?.nextDeadline, sctp == nil ? nil : SCTPStack.shared.nextDeadline].compactMap(\.self)
+        let deadlines = [dtls?.nextDeadline, srtp == nil ? nil : inbox.nextDeadline, sctp == nil ? nil : SCTPStack.shared.nextDeadline]
+            .compactMap(\.self)
         timer?.set(deadline: deadlines.min())
     }
 }

@@ -13,6 +13,12 @@ final class ClientState: Sendable {
         var declarations: [TrackDeclaration] = []
         var mids: [String: String] = [:]
         var paused: Set<String> = []
+        /// Tracks this client sends now. Never holds anything while the status is another than ready (T-13).
+        var published: Set<String> = []
+        /// Given up by `unpublish()` on the caller's thread; the engine has still to hear of it.
+        var unpublishing: Set<String> = []
+        /// A notification can be sent.
+        var isControlOpen = false
         var isClosed = false
         var isReleased = false
         var lastError: ReactorError?
@@ -47,6 +53,40 @@ final class ClientState: Sendable {
 
     func mid(of name: String) -> String? { snapshot.withLock { $0.isClosed ? nil : $0.mids[name] } }
     func isPaused(_ name: String) -> Bool { snapshot.withLock { !$0.isClosed && $0.paused.contains(name) } }
+    func isPublished(_ name: String) -> Bool { snapshot.withLock { $0.published.contains(name) } }
+
+    /// What a push has to know, read in one piece.
+    struct Standing: Sendable {
+        var isAlive: Bool
+        var declaration: TrackDeclaration?
+        var isPublished: Bool
+    }
+
+    func standing(of name: String) -> Standing {
+        snapshot.withLock { state in
+            Standing(
+                isAlive: !state.isClosed && !state.isReleased, declaration: state.declarations.first { $0.name == name },
+                isPublished: state.published.contains(name))
+        }
+    }
+
+    enum UnpublishStart: Sendable {
+        case notPublished
+        /// There is no way to tell the far end.
+        case noChannel
+        /// No longer published as far as readers see; the engine is to be told.
+        case begun
+    }
+
+    func beginUnpublish(_ name: String) -> UnpublishStart {
+        snapshot.withLock { state in
+            guard state.published.contains(name) else { return .notPublished }
+            guard state.isControlOpen else { return .noChannel }
+            state.published.remove(name)
+            state.unpublishing.insert(name)
+            return .begun
+        }
+    }
 
     /// How long the latest connect took, with the first picture of any video track.
     var timings: ConnectionTimings {

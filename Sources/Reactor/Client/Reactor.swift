@@ -130,7 +130,7 @@ public actor Reactor {
 
     /// Cycles the connection and keeps the session, after a failure or from `.ready`.
     ///
-    /// Received tracks resume by themselves. Published tracks do not: publish again.
+    /// Received tracks resume by themselves. Published tracks do not: call ``Track/publish()`` again.
     /// - Throws: `.invalidState` when there is no session, or while a connect or disconnect runs. A cancelled task throws
     ///   `CancellationError`; the session is kept, and `reconnect()` can be called again.
     public func reconnect() async throws { try await engine.reconnect() }
@@ -155,6 +155,7 @@ public actor Reactor {
             snapshot.isClosed = true
             snapshot.status = .disconnected
             snapshot.paused = []
+            snapshot.published = []
         }
         guard !wasClosed else { return }
         state.hub.close()
@@ -240,6 +241,24 @@ public actor Reactor {
     ///
     /// - Throws: `.invalidState` unless `.ready`.
     public func stats() async throws -> ConnectionStats { try await engine.stats() }
+
+    // MARK: Bitrate
+
+    /// Bounds what this connection sends in all, in bits per second. The lower of this and a track's own bound holds.
+    ///
+    /// The bounds are kept for the life of the client, over reconnects, and may be set before ``connect(sessionID:connectionID:)``.
+    /// - Parameters:
+    ///   - min: the estimate of the network does not fall below it, even if the network carries less; use it with care.
+    ///   - start: where the estimate of a new connection begins.
+    ///   - max: ceiling of the whole connection. By default it follows from the size of the pictures pushed.
+    ///   A bound that is `nil` stays as it is.
+    /// - Throws: `.badRequest` for a negative bound, or unless `min <= start <= max`; `.invalidState` after ``close()``. A cancelled
+    ///   task throws `CancellationError`.
+    public func setBitrate(min: Int? = nil, start: Int? = nil, max: Int? = nil) async throws {
+        try Task.checkCancellation()
+        guard !state.isClosed else { throw ReactorError.clientGone("set_bitrate") }
+        try await engine.setBitrate(BitrateBounds(min: min, start: start, max: max))
+    }
 
     // MARK: Clock and tokens
 

@@ -13,6 +13,7 @@ public actor Track {
 
     nonisolated let state: ClientState
     nonisolated let remote: RemoteTrack
+    nonisolated let outgoing = OutgoingSlot()
     private nonisolated let delivery = DeliverySlot()
 
     init(name: String, state: ClientState) {
@@ -122,10 +123,13 @@ public actor Track {
         }
     }
 
-    /// What arrived, was delivered and was dropped on this track since the client was made. All zero once the client is gone.
+    /// What arrived, was delivered, was dropped and was sent on this track since the client was made.
     public nonisolated var counters: TrackCounters {
         let counts = remote.counts
-        return TrackCounters(received: counts.received, delivered: counts.delivered, dropped: counts.dropped)
+        let sent = outgoing.current?.counts
+        return TrackCounters(
+            received: counts.received, delivered: counts.delivered, dropped: counts.dropped, pushed: sent?.pushed ?? 0,
+            encoded: sent?.encoded ?? 0, replacedBeforeEncoding: sent?.dropped ?? 0)
     }
 
     // MARK: Pausing

@@ -24,6 +24,9 @@ final class Connection {
     var connectionID: UInt32?
     var firstMid: String?
 
+    /// Why a track carries nothing on this connection, by name.
+    var rejections: [String: String] = [:]
+
     init(generation: Generation) { self.generation = generation }
 
     /// Stops the attempt: its task, and whoever waits for readiness.

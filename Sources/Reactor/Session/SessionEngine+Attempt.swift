@@ -88,7 +88,9 @@ extension SessionEngine {
         timing.answered(now: NetworkThread.now())
         for track in applied.rejectedTracks {
             log(.warning, "the server takes no media for a track", ["track": track.track, "reason": track.reason])
+            connection.rejections[track.track] = track.reason
         }
+        await applyBitrates(to: peer)
         // A session whose every received track was refused would be ready and never show anything.
         if applied.receivedTracks.isEmpty, let rejected = applied.rejectedTracks.first {
             throw CoreError(.transportError, rejected.reason, operation: operation)
@@ -157,9 +159,18 @@ extension SessionEngine {
         let ping = try ControlClientMessage.notification(.ping).encode()
         settings.firstMessages = [(MessageChannel.control.rawValue, ping)]
         var remotes: [String: RemoteTrack] = [:]
-        for track in tracks where track.direction == .recvonly { remotes[track.name] = state.track(named: track.name).remote }
+        var locals: [String: LocalTrack] = [:]
+        for declaration in tracks {
+            let track = state.track(named: declaration.name)
+            switch declaration.direction {
+            case .recvonly: remotes[declaration.name] = track.remote
+            case .sendonly: locals[declaration.name] = track.local(declaration.kind)
+            }
+        }
         do throws(PeerError) {
-            return try await PeerConnection(configuration: settings, tracks: tracks, remoteTracks: remotes) { [weak self] event in
+            return try await PeerConnection(
+                configuration: settings, tracks: tracks, remoteTracks: remotes, localTracks: locals
+            ) { [weak self] event in
                 self?.assumeIsolated { $0.handle(event, generation) }
             }
         } catch {
@@ -236,6 +247,7 @@ extension SessionEngine {
             connection.channelOpened(label)
         case .channelClosed(let label):
             connection.channelClosed(label)
+            publishSnapshot()
         case .message(let label, let isText, let bytes):
             guard let channel = MessageChannel(rawValue: label) else { return drops.count(.unknownChannel) }
             receive(bytes, isText: isText, channel: channel, generation: generation)

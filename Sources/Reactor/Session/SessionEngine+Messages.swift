@@ -7,7 +7,7 @@ extension SessionEngine {
     // MARK: Calls
 
     nonisolated func sendCommand(_ name: String, arguments: JSONValue?, uploads: [String: FileRef]) async throws -> CommandReply? {
-        let reply = try await call(.command(type: name), named: "sendCommand(\"\(name)\")", on: .data) { id throws(CoreError) in
+        let reply = try await answer(to: .command(type: name), named: "sendCommand(\"\(name)\")", on: .data) { id throws(CoreError) in
             let references = uploads.mapValues {
                 UploadReference(uploadID: $0.uploadID, name: $0.name, mimeType: $0.mimeType, size: Int64($0.size))
             }
@@ -22,7 +22,7 @@ extension SessionEngine {
     }
 
     nonisolated func requestSchema() async throws -> JSONValue {
-        let reply = try await call(.schema, named: "requestSchema()", on: .control) { id throws(CoreError) in
+        let reply = try await answer(to: .schema, named: "requestSchema()", on: .control) { id throws(CoreError) in
             try Self.encode(
                 ControlClientMessage(requestID: id, kind: .request, payload: .requestSchema), operation: .requestSchema)
         }
@@ -50,18 +50,29 @@ extension SessionEngine {
         }
     }
 
+    /// `call` as the app sees it: `ReactorError` or `CancellationError`.
+    private nonisolated func answer(
+        to call: PendingCall, named name: String, on channel: MessageChannel,
+        _ encode: @escaping @Sendable (String) throws(CoreError) -> [UInt8]
+    ) async throws -> Reply {
+        do throws(CoreError) {
+            return try await self.call(call, named: name, on: channel, encode)
+        } catch {
+            throw error.isCancellation ? CancellationError() : ReactorError(error)
+        }
+    }
+
     /// Sends a request and waits for the reply, its deadline, the loss of the connection or cancellation.
     ///
     /// The wait is outside of the actor: what an actor waits for itself is resumed by way of the global pool and hops back
     /// to the network thread, two thread switches more than the reply going from the network thread to the caller.
     ///
     /// - Parameter name: how the app wrote the call, for the error outside of `.ready`.
-    /// - Throws: `ReactorError` or `CancellationError`.
     nonisolated func call(
         _ call: PendingCall, named name: String, on channel: MessageChannel,
         _ encode: @escaping @Sendable (String) throws(CoreError) -> [UInt8]
-    ) async throws -> Reply {
-        try Task.checkCancellation()
+    ) async throws(CoreError) -> Reply {
+        if Task.isCancelled { throw .cancelled }
         let ticket = CallTicket()
         do {
             return try await withTaskCancellationHandler {
@@ -74,10 +85,12 @@ extension SessionEngine {
                 NetworkThread.execute { [self] in assumeIsolated { $0.cancel(ticket, on: channel) } }
             }
         } catch let refusal as NotReady {
-            throw ReactorError(refusal.error)
+            throw refusal.error
         } catch let error as CoreError {
             if error.operation == .sendCommand, error.code == .invalidState { state.hub.post(error: ReactorError.event(error)) }
-            throw ReactorError(error)
+            throw error
+        } catch {
+            throw .cancelled
         }
     }
 
@@ -131,7 +144,7 @@ extension SessionEngine {
     }
 
     /// On the network thread already, so the hop into the connection is a plain call.
-    private func send(
+    func send(
         _ bytes: [UInt8], on channel: MessageChannel, over peer: PeerConnection, operation: CoreError.Operation
     ) throws(CoreError) {
         let result: Result<Void, PeerError> = peer.assumeIsolated { peer in
@@ -144,19 +157,22 @@ extension SessionEngine {
         if case .failure(let error) = result { throw CoreError(error, operation: operation) }
     }
 
-    /// A notification on the control channel; without a connection there is nobody to tell.
-    func sendControl(_ payload: ControlClientPayload) {
+    /// A notification on the control channel; without a connection there is nobody to tell. Whether it is on its way.
+    @discardableResult
+    func sendControl(_ payload: ControlClientPayload) -> Bool {
         guard let generation = machine.readyGeneration, let peer = connections[generation]?.peer,
             let bytes = try? ControlClientMessage.notification(payload).encode()
-        else { return }
+        else { return false }
         do throws(CoreError) {
             try send(bytes, on: .control, over: peer, operation: .connect)
+            return true
         } catch {
             log(.debug, "a notification was not sent", ["reason": error.message])
+            return false
         }
     }
 
-    private static func encode<Payload>(_ message: Envelope<Payload>, operation: CoreError.Operation) throws(CoreError) -> [UInt8] {
+    static func encode<Payload>(_ message: Envelope<Payload>, operation: CoreError.Operation) throws(CoreError) -> [UInt8] {
         do throws(WireFormatError) {
             return try message.encode()
         } catch {

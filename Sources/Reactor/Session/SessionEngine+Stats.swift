@@ -14,6 +14,7 @@ struct StatsMemory: Sendable {
     var bytesReceived: Int
     var bytesSent: Int
     var framesDecoded: [String: Int]
+    var framesSent: [String: Int]
 }
 
 extension Reactor {
@@ -50,9 +51,9 @@ extension SessionEngine {
             guard hasRate, let before else { return nil }
             return Double(now - before) * 8e9 / Double(elapsed)
         }
-        func framesPerSecond(_ stream: PeerStatistics.Inbound) -> Double {
-            guard hasRate, let before = earlier?.framesDecoded[stream.track] else { return 0 }
-            return Double(stream.framesDecoded - before) * 1e9 / Double(elapsed)
+        func framesPerSecond(_ count: Int, _ before: Int?) -> Double {
+            guard hasRate, let before else { return 0 }
+            return Double(max(0, count - before)) * 1e9 / Double(elapsed)
         }
         let inbound = measured.inbound.map { stream in
             ConnectionStats.InboundStream(
@@ -60,15 +61,21 @@ extension SessionEngine {
                 packetsReceived: stream.packetsReceived, packetsLost: stream.packetsLost, bytesReceived: stream.bytesReceived,
                 jitterSeconds: stream.jitterSeconds, nackCount: stream.nackCount, pliCount: stream.pliCount + stream.firCount,
                 totalDecodeTimeSeconds: stream.totalDecodeSeconds, totalAssemblyTimeSeconds: stream.totalAssembleSeconds,
-                framesPerSecond: framesPerSecond(stream), framesDecoded: stream.framesDecoded, framesDropped: stream.framesDropped,
+                framesPerSecond: framesPerSecond(stream.framesDecoded, earlier?.framesDecoded[stream.track]),
+                framesDecoded: stream.framesDecoded, framesDropped: stream.framesDropped,
                 frameWidth: stream.width, frameHeight: stream.height)
+        }
+        let outbound = measured.outbound.map { stream in
+            ConnectionStats.OutboundStream(
+                stream, framesPerSecond: framesPerSecond(stream.framesSent, earlier?.framesSent[stream.track]))
         }
         let incoming = rate(measured.bytesReceived, earlier?.bytesReceived)
         let outgoing = rate(measured.bytesSent, earlier?.bytesSent)
         if hasRate || earlier == nil {
             lastStats = StatsMemory(
                 timestamp: measured.timestamp, bytesReceived: measured.bytesReceived, bytesSent: measured.bytesSent,
-                framesDecoded: Dictionary(measured.inbound.map { ($0.track, $0.framesDecoded) }, uniquingKeysWith: { a, _ in a }))
+                framesDecoded: Dictionary(measured.inbound.map { ($0.track, $0.framesDecoded) }, uniquingKeysWith: { a, _ in a }),
+                framesSent: Dictionary(measured.outbound.map { ($0.track, $0.framesSent) }, uniquingKeysWith: { a, _ in a }))
         }
         let rtt = measured.roundTripNanoseconds.map { Double($0) / 1e6 }
         let video = inbound.filter { $0.kind == "video" }.max { $0.packetsReceived < $1.packetsReceived }
@@ -76,17 +83,34 @@ extension SessionEngine {
         let lost = inbound.reduce(0) { $0 + $1.packetsLost }
         let pair = ConnectionStats.CandidatePair(
             currentRoundTripTimeSeconds: (rtt ?? 0) / 1000, totalRoundTripTimeSeconds: 0, priority: 0, state: "succeeded", nominated: true,
-            writable: measured.isConnected, availableOutgoingBitrateBPS: 0, availableIncomingBitrateBPS: 0,
+            writable: measured.isConnected, availableOutgoingBitrateBPS: Double(measured.availableOutgoingBitrate ?? 0),
+            availableIncomingBitrateBPS: 0,
             bytesSent: measured.bytesSent, bytesReceived: measured.bytesReceived, packetsSent: measured.packetsSent,
             packetsReceived: measured.packetsReceived, localCandidateType: measured.localCandidateType,
             localRelayProtocol: measured.relayProtocol)
         return ConnectionStats(
             rttMS: rtt, jitterSeconds: video?.jitterSeconds ?? inbound.map(\.jitterSeconds).max(),
             packetLossRatio: packets + lost > 0 ? Double(max(0, lost)) / Double(packets + lost) : nil, incomingBitrateBPS: incoming,
-            outgoingBitrateBPS: outgoing, availableIncomingBitrateBPS: nil, availableOutgoingBitrateBPS: nil, targetBitrateBPS: nil,
+            outgoingBitrateBPS: outgoing, availableIncomingBitrateBPS: nil,
+            availableOutgoingBitrateBPS: measured.availableOutgoingBitrate.map(Double.init),
+            targetBitrateBPS: outbound.isEmpty ? nil : outbound.reduce(0) { $0 + $1.targetBitrateBPS },
             framesPerSecond: video?.framesPerSecond, candidateType: measured.localCandidateType, relayProtocol: measured.relayProtocol,
             candidatePairState: measured.isConnected ? "succeeded" : nil, packetsReceived: packets, packetsLost: lost,
             packetsSent: measured.packetsSent, bytesReceived: measured.bytesReceived, bytesSent: measured.bytesSent,
-            timestampMS: Date().timeIntervalSince1970 * 1000, inbound: inbound, outbound: [], candidatePairs: [pair])
+            timestampMS: Date().timeIntervalSince1970 * 1000, inbound: inbound, outbound: outbound, candidatePairs: [pair])
+    }
+}
+
+extension ConnectionStats.OutboundStream {
+    fileprivate init(_ stream: PeerStatistics.Outbound, framesPerSecond: Double) {
+        self.init(
+            ssrc: stream.ssrc, kind: stream.kind.rawValue, trackName: stream.track, codec: stream.codec,
+            packetsSent: stream.packetsSent, retransmittedPacketsSent: stream.retransmittedPackets, bytesSent: stream.bytesSent,
+            targetBitrateBPS: Double(stream.targetBitrate), framesPerSecond: framesPerSecond, framesEncoded: stream.framesEncoded,
+            framesSent: stream.framesSent, framesDropped: stream.framesDropped, frameWidth: stream.width, frameHeight: stream.height,
+            totalEncodeTimeSeconds: stream.totalEncodeSeconds, nackCount: stream.nackCount,
+            pliCount: stream.pliCount + stream.firCount, roundTripTimeSeconds: Double(stream.roundTripNanoseconds ?? 0) / 1e9,
+            totalRoundTripTimeSeconds: Double(stream.totalRoundTripNanoseconds) / 1e9, fractionLost: stream.fractionLost,
+            packetsLost: stream.packetsLost)
     }
 }

@@ -34,6 +34,8 @@ actor SessionEngine {
         didSet { state.write { $0.timing = timing } }
     }
     var lastStats: StatsMemory?
+    /// Set by the app; kept over reconnects.
+    var bitrates = BitrateSettings()
 
     init(
         model: String, endpoint: APIEndpoint, tokens: (any TokenProvider)?, configuration: ReactorConfiguration, state: ClientState
@@ -110,6 +112,7 @@ actor SessionEngine {
         let declarations = machine.tracks.entries.map { TrackDeclaration($0.track) }
         var mids: [String: String] = [:]
         for entry in machine.tracks.entries { mids[entry.track.name] = entry.mid }
+        let isControlOpen = machine.readyGeneration.map { connections[$0]?.isOpen(.control) ?? false } ?? false
         state.write { snapshot in
             guard !snapshot.isClosed else { return }
             snapshot.status = status
@@ -117,6 +120,9 @@ actor SessionEngine {
             snapshot.declarations = declarations
             snapshot.mids = mids
             snapshot.paused = machine.tracks.pausedNames
+            // What a caller has given up is not taken back by an engine that has not heard of it yet.
+            snapshot.published = machine.tracks.publishedNames.subtracting(snapshot.unpublishing)
+            snapshot.isControlOpen = isControlOpen
         }
     }
 

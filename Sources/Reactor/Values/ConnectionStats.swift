@@ -39,12 +39,16 @@ public struct ConnectionStats: Sendable, Hashable, Codable {
         /// Height of the last frame in pixels.
         public let frameHeight: Int
     }
-    /// One RTP stream sent.
+    /// One RTP stream sent, of a published track.
     public struct OutboundStream: Sendable, Hashable, Codable {
         /// The RTP stream's synchronization source.
         public let ssrc: UInt32
         /// `video` or `audio`, or nil while unknown.
         public let kind: String?
+        /// The track's declared name.
+        public let trackName: String?
+        /// Codec in use, such as `VP9`, or nil before the first frame.
+        public let codec: String?
         /// RTP packets sent, retransmissions included.
         public let packetsSent: Int
         /// RTP packets sent again on request.
@@ -55,12 +59,23 @@ public struct ConnectionStats: Sendable, Hashable, Codable {
         public let targetBitrateBPS: Double
         /// Frames per second over the last interval.
         public let framesPerSecond: Double
+        /// Pictures that became frames.
+        public let framesEncoded: Int
         /// Frames sent.
         public let framesSent: Int
-        /// Width of the last frame in pixels.
+        /// Pictures replaced by a newer one before they were encoded, skipped because the network was behind, or dropped from
+        /// the queue.
+        public let framesDropped: Int
+        /// Width of the last frame in pixels; smaller than what is pushed while bits are short.
         public let frameWidth: Int
         /// Height of the last frame in pixels.
         public let frameHeight: Int
+        /// Time spent encoding since the start, in seconds.
+        public let totalEncodeTimeSeconds: Double
+        /// Sequence numbers the far end asked for again (generic NACK).
+        public let nackCount: Int
+        /// Key frames the far end asked for (PLI and FIR).
+        public let pliCount: Int
         /// Last round-trip time reported for this stream, in seconds.
         public let roundTripTimeSeconds: Double
         /// Sum of all round-trip times measured, in seconds.

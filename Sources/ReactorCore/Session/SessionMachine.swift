@@ -275,5 +275,6 @@ extension SessionMachine {
         case .closed: assert(status == .disconnected && sessionID == nil && tracks.entries.isEmpty)
         }
         assert(!ownsSession || sessionID != nil)
+        assert(tracks.publishedNames.isEmpty || readyGeneration != nil)
     }
 }

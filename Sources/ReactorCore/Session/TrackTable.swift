@@ -16,6 +16,11 @@ package struct TrackTable: Hashable, Sendable {
         package fileprivate(set) var publication = Publication.none
         /// The slot may still be ours on the runtime's side after a reconnect; it has to be given back before it can be claimed.
         fileprivate var mayStillHoldSlot = false
+
+        package var isPublished: Bool {
+            if case .granted = publication { return true }
+            return false
+        }
     }
 
     package enum Publication: Hashable, Sendable {
@@ -36,15 +41,13 @@ package struct TrackTable: Hashable, Sendable {
 
     package var names: [String] { entries.map(\.track.name) }
     package var pausedNames: Set<String> { Set(entries.lazy.filter(\.isPaused).map(\.track.name)) }
+    package var publishedNames: Set<String> { Set(entries.lazy.filter(\.isPublished).map(\.track.name)) }
     /// Model outputs in declaration order: what is resumed when a connection becomes ready.
     package var outputNames: [String] { entries.filter { $0.track.direction == .recvonly }.map(\.track.name) }
 
     package subscript(name: String) -> Entry? { entries.first { $0.track.name == name } }
 
-    package func isPublished(_ name: String) -> Bool {
-        if case .granted = self[name]?.publication { return true }
-        return false
-    }
+    package func isPublished(_ name: String) -> Bool { self[name]?.isPublished ?? false }
 
     // MARK: Session
 
@@ -115,8 +118,11 @@ package struct TrackTable: Hashable, Sendable {
         return isPublished(name)
     }
 
-    package mutating func unpublished(_ name: String) {
-        if let index = index(name) { entries[index].publication = .none }
+    /// - Parameter slotMayBeHeld: the notification was lost, so the next claim gives the slot back first.
+    package mutating func unpublished(_ name: String, slotMayBeHeld: Bool = false) {
+        guard let index = index(name) else { return }
+        entries[index].publication = .none
+        entries[index].mayStillHoldSlot = slotMayBeHeld
     }
 
     // MARK: -

@@ -78,4 +78,15 @@ import Testing
         #expect(!table.isPublished("webcam"))
         #expect(try table.beginPublish("webcam", generation: g1) == .request(unpublishFirst: false))
     }
+
+    @Test("T-18, 6.4 an unpublish whose notification was lost: the next claim gives the slot back first")
+    func lostUnpublish() throws {
+        var table = table()
+        _ = try table.beginPublish("webcam", generation: g1)
+        try table.publishGranted("webcam", generation: g1)
+        #expect(table.publishedNames == ["webcam"])
+        table.unpublished("webcam", slotMayBeHeld: true)
+        #expect(table.publishedNames.isEmpty)
+        #expect(try table.beginPublish("webcam", generation: g1) == .request(unpublishFirst: true))
+    }
 }

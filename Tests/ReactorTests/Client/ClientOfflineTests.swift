@@ -125,7 +125,7 @@ import Testing
         #expect(observed == nil)
         await waiting.value
         #expect(track.kind == nil)
-        #expect(track.counters == TrackCounters(received: 0, delivered: 0, dropped: 0))
+        #expect(track.counters == TrackCounters(received: 0, delivered: 0, dropped: 0, pushed: 0, encoded: 0, replacedBeforeEncoding: 0))
         #expect(await code { _ = try track.onFrame { (_: VideoFrame) in } } == .invalidState)
         #expect(await code { _ = try track.onFrame { (_: AudioFrame) in } } == .invalidState)
         #expect(await code { _ = try track.onRawFrame { _ in } } == .invalidState)

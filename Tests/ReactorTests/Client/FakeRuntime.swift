@@ -23,6 +23,8 @@ final class FakeRuntime: Sendable {
         var mediaIntervalMilliseconds: Int64 = 10
         /// Sent on the data channel when the client's first frame arrives.
         var greeting: [AnsweringCore.Message] = []
+        /// Declares a second track that the client sends, `mic`.
+        var hasMicrophone = false
 
         init() {}
     }
@@ -81,6 +83,15 @@ final class FakeRuntime: Sendable {
     /// What came on the control channel, without fields: "ping", "resume main_video", …
     var control: [String] { brain.control }
 
+    /// The same without pings and resumes.
+    var publishing: [String] { control.filter { $0.contains("publish") } }
+
+    /// The mid of a track in the latest offer.
+    func mid(_ track: String) throws -> String {
+        guard let mid = brain.mid(track) else { throw CancellationError() }
+        return mid
+    }
+
     private struct AnyTokens: TokenProvider {
         let base: any TokenProvider
         func token(for model: String, sessionID: String?) async throws -> String {
@@ -99,6 +110,19 @@ final class Brain: Sendable {
         var control: [String] = []
         var held: [(id: String, isLate: Bool)] = []
         var hasGreeted = false
+        var publishing = PublishAnswer.byRule
+        /// Slots that are held, as the vendor's runtime sees it: they stay over a reconnect (wire protocol §6.4).
+        var slots: Set<String> = []
+    }
+
+    /// What a claim of a slot is answered.
+    enum PublishAnswer: Sendable {
+        /// Granted unless the slot is held, by whomever.
+        case byRule
+        case refusal
+        case silence
+        /// A reply that is none to this request.
+        case nonsense
     }
 
     let options: FakeRuntime.Options
@@ -109,6 +133,9 @@ final class Brain: Sendable {
     var peers: [AnsweringPeer] { state.withLock { $0.peers } }
     var control: [String] { state.withLock { $0.control } }
     var isLive: Bool { state.withLock { $0.isLive } }
+    var slots: Set<String> { state.withLock { $0.slots } }
+    func mid(_ track: String) -> String? { state.withLock { $0.mids[track] } }
+    func answerPublish(_ answer: PublishAnswer) { state.withLock { $0.publishing = answer } }
 
     // MARK: HTTP
 
@@ -128,7 +155,10 @@ final class Brain: Sendable {
             return wasLive ? [.reply(409, #"{"detail":"Session already running"}"#)] : [.reply(200, descriptor)]
         case ("GET", "session"), ("GET", FakeRuntime.hostedID): return [.reply(200, descriptor)]
         case ("POST", "stop_session"), ("DELETE", _):
-            state.withLock { $0.isLive = false }
+            state.withLock { state in
+                state.isLive = false
+                state.slots = []
+            }
             return [.reply(200, "{}")]
         case ("GET", "ice_servers") where !isLive: return [.reply(400, #"{"detail":"No session running"}"#)]
         case ("GET", "ice_servers"): return [.reply(200, #"{"ice_servers":[]}"#)]
@@ -174,10 +204,12 @@ final class Brain: Sendable {
         {"session_id":"\(options.isLocal ? FakeRuntime.localID : FakeRuntime.hostedID)","state":"waiting",
         "selected_transport":{"protocol":"webrtc","version":"1.0"},
         "capabilities":{"protocol_version":"v0","commands":[],"tracks":[
-        {"name":"webcam","kind":"video","direction":"sendonly"},{"name":"main_video","kind":"video","direction":"recvonly"},
+        {"name":"webcam","kind":"video","direction":"sendonly"},\(microphone){"name":"main_video","kind":"video","direction":"recvonly"},
         {"name":"depth","kind":"video","direction":"recvonly"},{"name":"main_audio","kind":"audio","direction":"recvonly"}]}}
         """
     }
+
+    private var microphone: String { options.hasMicrophone ? #"{"name":"mic","kind":"audio","direction":"sendonly"},"# : "" }
 
     // MARK: Channels
 
@@ -250,13 +282,35 @@ final class Brain: Sendable {
             text = "pause \(name)"
             setMedia(name, isOn: false)
         case .requestSchema?: text = "schema"
+        case .publishTrack(let name)?: text = "publish \(name)"
+        case .unpublishTrack(let name)?:
+            text = "unpublish \(name)"
+            state.withLock { _ = $0.slots.remove(name) }
         default: text = "other"
         }
         state.withLock { $0.control.append(text) }
-        guard case .requestSchema? = message.payload else { return [] }
-        let schema = ControlServerMessage(
-            requestID: message.requestID, kind: .response, payload: .modelSchema(.object(["openapi": .string("3.1.0")])))
-        return [AnsweringCore.Message(channel: "control", bytes: try schema.encode())]
+        let reply: ControlServerPayload? =
+            switch message.payload {
+            case .requestSchema?: .modelSchema(.object(["openapi": .string("3.1.0")]))
+            case .publishTrack(let name)?: answer(claimOf: name)
+            default: nil
+            }
+        guard let reply else { return [] }
+        let response = ControlServerMessage(requestID: message.requestID, kind: .response, payload: reply)
+        return [AnsweringCore.Message(channel: "control", bytes: try response.encode())]
+    }
+
+    private func answer(claimOf name: String) -> ControlServerPayload? {
+        state.withLock { state in
+            switch state.publishing {
+            case .byRule where state.slots.insert(name).inserted:
+                // The name is empty, as the vendor's runtime leaves it.
+                return .publishTrack(name: "")
+            case .byRule, .refusal: return .error(ErrorMessage(code: "publish_refused", message: "track already published"))
+            case .silence: return nil
+            case .nonsense: return .modelSchema(.object([:]))
+            }
+        }
     }
 
     private func setMedia(_ name: String, isOn: Bool) {
