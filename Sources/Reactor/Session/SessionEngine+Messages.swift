@@ -251,3 +251,9 @@ private final class CallTicket: @unchecked Sendable {  // protected by being use
 private struct NotReady: Error {
     let error: CoreError
 }
+
+extension CoreError {
+    /// Stands for `CancellationError` where only this type can be thrown; never leaves the engine.
+    static var cancelled: CoreError { CoreError(.aborted, "cancelled") }
+    var isCancellation: Bool { self == .cancelled }
+}
