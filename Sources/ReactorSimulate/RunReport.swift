@@ -98,8 +98,8 @@ enum RunReport {
             var text = "no frame for \(number(pause.upperBound.milliseconds(since: pause.lowerBound))) ms from \(number(begin, digits: 2)) s on"
             text += "; the link could carry \(number(capacity.bits(from: pause.lowerBound, to: pause.upperBound) / 8_000, digits: 1)) kB"
             if case .trace(let trace, let start) = capacity {
-                let silence = trace.longestGapMilliseconds(from: pause.lowerBound, to: pause.upperBound, start: start)
-                text += " and was silent for \(number(silence)) ms"
+                let silence = trace.silence(from: pause.lowerBound, to: pause.upperBound, start: start)
+                text += " and was silent for \(number(silence.sumMilliseconds)) ms"
             }
             print(text)
         }
