@@ -95,11 +95,12 @@ enum RunReport {
         let capacity = scenario.settings.forward.capacity
         for pause in flow.longPauses where pause.upperBound.milliseconds(since: pause.lowerBound) > 500 {
             let begin = pause.lowerBound.milliseconds(since: PeerSimulation.start) / 1_000
-            var text = "no frame for \(number(pause.upperBound.milliseconds(since: pause.lowerBound))) ms from \(number(begin, digits: 2)) s on"
+            var text =
+                "no frame for \(number(pause.upperBound.milliseconds(since: pause.lowerBound))) ms from \(number(begin, digits: 2)) s on"
             text += "; the link could carry \(number(capacity.bits(from: pause.lowerBound, to: pause.upperBound) / 8_000, digits: 1)) kB"
             if case .trace(let trace, let start) = capacity {
-                let silence = trace.longestGapMilliseconds(from: pause.lowerBound, to: pause.upperBound, start: start)
-                text += " and was silent for \(number(silence)) ms"
+                let silence = trace.silence(from: pause.lowerBound, to: pause.upperBound, start: start)
+                text += " and was silent for \(number(silence.sumMilliseconds)) ms"
             }
             print(text)
         }

@@ -143,6 +143,11 @@ package struct RateControl: Sendable {
         capacity = old + (measured - old) * Self.capacityGain
     }
 
+    /// Between 0 for a path whose capacity was the same each time it was full, and 1 for one that is another each time.
+    package var capacityChange: Double {
+        min(max((capacityDeviation - Self.steadyDeviation) / (Self.wildDeviation - Self.steadyDeviation), 0), 1)
+    }
+
     private mutating func raise(_ input: Input, elapsed: Double, now: MonotonicTime) {
         let most = Self.growthPerResponse * 1e9 / Double(input.responseNanoseconds)
         var growth = Self.startGrowth
@@ -151,7 +156,7 @@ package struct RateControl: Sendable {
             growth = min(
                 max(Self.growth * Self.threeQuarterPower(Self.growthRate / estimate), Self.growths.lowerBound), Self.growths.upperBound)
             // A path whose capacity was the same each time deserves patience, one that changes is tried soon.
-            let change = min(max((capacityDeviation - Self.steadyDeviation) / (Self.wildDeviation - Self.steadyDeviation), 0), 1)
+            let change = capacityChange
             let steady = max(Self.steadySeconds, Self.steadyGain / growth)
             let quiet = Double(now.nanoseconds(since: lastOveruse)) / 1e9 - (steady + (Self.wildSeconds - steady) * change)
             let over = min(
