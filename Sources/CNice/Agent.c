@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "AnswerFilter.h"
 #include "ErrorWatch.h"
 
 #define COMPONENT NICE_COMPONENT_TYPE_RTP
@@ -21,6 +22,9 @@ struct rnice_agent {
     void *user;
     rnice_error_watch *watch;
     gboolean is_closing;
+    // Requests of ours whose answers libnice must not keep, the oldest overwritten first.
+    uint8_t expected[RNICE_MAX_ANSWERS][RNICE_TRANSACTION_COUNT];
+    unsigned expected_next, expected_count;
 };
 
 // MARK: Signals
@@ -224,10 +228,16 @@ int rnice_agent_selected_pair(rnice_agent *agent, rnice_pair *pair) {
     return 1;
 }
 
-int rnice_agent_is_controlling(rnice_agent *agent) {
-    gboolean controlling = FALSE;
-    g_object_get(agent->nice, "controlling-mode", &controlling, NULL);
-    return controlling ? 1 : 0;
+int rnice_agent_expect_answer(rnice_agent *agent, const uint8_t transaction[RNICE_TRANSACTION_COUNT]) {
+    GSocket *socket = nice_agent_get_selected_socket(agent->nice, agent->stream, COMPONENT);
+    if (socket == NULL) return 0;
+    memcpy(agent->expected[agent->expected_next], transaction, RNICE_TRANSACTION_COUNT);
+    agent->expected_next = (agent->expected_next + 1) % RNICE_MAX_ANSWERS;
+    if (agent->expected_count < RNICE_MAX_ANSWERS) agent->expected_count++;
+    int is_set = rnice_answer_filter_set(
+        g_socket_get_fd(socket), (const uint8_t (*)[RNICE_TRANSACTION_COUNT])agent->expected, agent->expected_count);
+    g_object_unref(socket);
+    return is_set;
 }
 
 int rnice_agent_set_receive_buffer(rnice_agent *agent, int bytes) {

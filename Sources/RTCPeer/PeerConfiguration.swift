@@ -33,6 +33,7 @@ package struct PeerConfiguration: Sendable {
     package var maxIncomingMessageBytes = 16 << 20
     /// Nothing from the peer besides connectivity checks for this long ends the connection. While nothing comes the peer is
     /// asked for a heartbeat twice a second, so three seconds of outage pass below it also when the connection is idle.
+    /// Our own socket refusing everything for as long ends it as well.
     package var silenceLimitMilliseconds = 4_000
     /// RFC 7675 §5.1; only tests shorten the two.
     package var consentIntervalMilliseconds: ClosedRange<Int64> = 4_000...6_000

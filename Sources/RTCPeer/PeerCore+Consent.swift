@@ -22,8 +22,10 @@ extension PeerCore {
     func checkConsent(now: MonotonicTime) {
         switch consent.handleTimeout(now: now, using: &random) {
         case .none: break
-        // A check that cannot be sent counts as one that was lost.
-        case .check(let transaction): ice?.sendCheck(transaction)
+        case .check(let transaction):
+            // A check that cannot be sent counts as one that was lost. Where answers cannot be seen, as on a relayed pair, what
+            // remains are libnice's own checks, which give up after 50 s, and the silence rule.
+            if ice?.sendCheck(transaction) == .unsupported { consent.stop() }
         case .expired: lose(PeerLoss(.transport, "the server no longer answers the checks of the network path"))
         }
     }

@@ -73,6 +73,9 @@ final class PeerCore {
     var nextTick: MonotonicTime
     var silentTicks = 0
     var heardSinceTick = false
+    /// In a row, in which the socket refused everything.
+    var refusingTicks = 0
+    var sentAtTick = (packets: 0, failures: UInt64(0))
     var isIceConnected = false
     var isClosed = false
     var isLost = false
@@ -327,12 +330,29 @@ final class PeerCore {
             lose(PeerLoss(.silence, "nothing was heard from the server for \(Double(configuration.silenceLimitMilliseconds) / 1000) s"))
             return
         }
+        if hasRefusedForLong() {
+            lose(PeerLoss(.transport, "this machine's address on the network path to the server is gone, or no route leads there"))
+            return
+        }
         // Whoever is there answers at once: after an outage the first answer must not wait for a timer that backed off.
         if silentTicks > 0 { sctp?.requestHeartbeat() }
         if let measured = sctp?.roundTripTimeNanoseconds {
             roundTripNanoseconds = measured
             engine?.updateRoundTripTime(nanoseconds: measured)
         }
+    }
+
+    /// ICE-09: the peer may have moved to another pair, where its packets still reach us, while the one that we send on has lost
+    /// its address. Silence would never tell that. A tick in which nothing was to be sent tells nothing.
+    private func hasRefusedForLong() -> Bool {
+        let now = (packets: packetsSent, failures: drops[.sendFailed])
+        defer { sentAtTick = now }
+        if now.packets != sentAtTick.packets {
+            refusingTicks = 0
+        } else if now.failures != sentAtTick.failures {
+            refusingTicks += 1
+        }
+        return refusingTicks * Int(Self.tickMilliseconds) >= configuration.silenceLimitMilliseconds
     }
 
     // MARK: End

@@ -1,4 +1,5 @@
 import Foundation
+import RTCBase
 import RTCPeer
 import Reactor
 import Testing
@@ -36,7 +37,9 @@ extension Interop {
 
             let begin = Stopwatch()
             try await network.removeAddress(end == .client ? local : remote, here: end == .client)
-            #expect(await eventually(within: 10) { reactor.status == .disconnected }, "the loss was not noticed")
+            let isNoticed = await eventually(within: 10) { reactor.status == .disconnected }
+            let late = isNoticed ? nil : await reactor.peerStatistics()
+            #expect(isNoticed, "\(pair.map(Self.describe) ?? "") then \(late.map(Self.describe) ?? "")")
             measured("address_\(end.rawValue)_noticed", begin.milliseconds, "ms")
             #expect(await eventually(within: 1) { errors.count > 0 })
             #expect(errors.count == 1 && errors.values.first?.recoverable == true, "\(errors.values)")
@@ -66,6 +69,11 @@ extension Interop {
             // The one session there was has ended.
             #expect(await eventually(within: 2) { await runtime.sessionState() == "ready" })
             reactor.close()
+        }
+
+        private static func describe(_ statistics: PeerStatistics) -> String {
+            "received \(statistics.packetsReceived), sent \(statistics.packetsSent), not sent \(statistics.drops[.sendFailed]), "
+                + "\(statistics.localAddress ?? "-") to \(statistics.remoteAddress ?? "-")"
         }
 
         /// As an app does it: again and again, after 0.25, 0.5, 1 and 2 s. How many attempts it took.

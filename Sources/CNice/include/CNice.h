@@ -85,8 +85,7 @@ typedef struct {
     void (*state)(void *user, int state);
     /// Another pair is selected, after checks on it succeeded.
     void (*pair_selected)(void *user);
-    /// A datagram that is not STUN, or STUN that libnice has no use for, such as an answer to a request that it did not send.
-    /// The bytes may be changed and live for the call.
+    /// A datagram that is not STUN, or not well-formed; the bytes may be changed and live for the call.
     void (*datagram)(void *user, uint8_t *bytes, size_t count);
     /// While errors are watched: the kernel reports that a datagram sent to this address and port met an error.
     void (*send_error)(void *user, int error, const char *address, uint16_t port);
@@ -142,8 +141,11 @@ int rnice_agent_send(rnice_agent *agent, const uint8_t *bytes, size_t count);
 /// Returns 0 when no pair is selected.
 int rnice_agent_selected_pair(rnice_agent *agent, rnice_pair *pair);
 
-/// 1 when the agent controls now: a conflict may have changed what it was made with.
-int rnice_agent_is_controlling(rnice_agent *agent);
+/// Has responses to a binding request of the caller's own, which is about to be sent on the selected pair, come out through
+/// `datagram`: without their last 8 bytes, the FINGERPRINT, and with a length in the header that still counts them. libnice
+/// keeps well-formed responses to itself. The last eight transactions of 12 bytes are remembered.
+/// Returns 1 when answers will come out. Linux; elsewhere 0. Relayed pairs, and without a pair: 0.
+int rnice_agent_expect_answer(rnice_agent *agent, const uint8_t transaction[12]);
 
 /// Sets SO_RCVBUF of every socket; returns the smallest size the kernel reports, 0 without a socket.
 int rnice_agent_set_receive_buffer(rnice_agent *agent, int bytes);

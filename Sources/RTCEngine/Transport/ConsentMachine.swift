@@ -68,6 +68,13 @@ package struct ConsentMachine: Sendable {
         phase = .fresh(nextCheck: nextCheck(after: now, using: &generator), expiry: now.adding(milliseconds: settings.expiryMilliseconds))
     }
 
+    /// Checks on this pair tell nothing: nothing more is due until another one is selected.
+    package mutating func stop() {
+        guard !isExpired else { return }
+        phase = .idle
+        outstanding.removeAll(keepingCapacity: true)
+    }
+
     package mutating func handleTimeout(now: MonotonicTime, using generator: inout some RandomNumberGenerator) -> Action {
         guard case .fresh(let due, let expiry) = phase else { return .none }
         if expiry <= now {

@@ -2,46 +2,49 @@ private import CNice
 private import RTCBase
 package import RTCWire
 
-// The wire side of consent freshness (RFC 7675): when to check is decided above. libnice hands a response to a request that
-// it did not send to the receive callback; requests it answers itself.
+// The wire side of consent freshness (RFC 7675): when to check is decided above. A check is a connectivity check (RFC 8445
+// §7.2.4) without a nomination; its answer comes past libnice by way of `CNice/AnswerFilter`, where that works: UDP sockets
+// of Linux, pairs that are not relayed. libnice answers the peer's own checks.
 extension ICEAgent {
-    /// Sends one binding request on the selected pair: a connectivity check (RFC 8445 §7.2.4) without a nomination. An
-    /// authentic success response comes back through `onCheckAnswered`. False when nothing was sent.
-    @discardableResult
-    package func sendCheck(_ transaction: STUNTransaction) -> Bool {
-        guard let handle, let request = consent.request(transaction, isControlling: isControlling, localPriority: localPriority(handle))
-        else { return false }
-        return request.withUnsafeBytes { send($0) }
+    package enum CheckOutcome: Hashable, Sendable {
+        case sent
+        /// The socket did not take it, or there is no pair.
+        case notSent
+        /// Answers on this pair would not be seen.
+        case unsupported
     }
 
-    /// The role now; a conflict with the peer may have changed it.
-    package var isControlling: Bool {
-        guard let handle else { return false }
-        return rnice_agent_is_controlling(handle) != 0
+    /// Sends one binding request on the selected pair. An authentic success response comes back through `onCheckAnswered`.
+    package func sendCheck(_ transaction: STUNTransaction) -> CheckOutcome {
+        var pair = rnice_pair()
+        guard let handle, rnice_agent_selected_pair(handle, &pair) != 0,
+            let request = consent.request(transaction, localPriority: pair.local_priority)
+        else { return .notSent }
+        guard rnice_agent_expect_answer(handle, transaction.bytes) != 0 else { return .unsupported }
+        return request.withUnsafeBytes { send($0) } ? .sent : .notSent
     }
 
-    /// STUN that libnice had no use for. The source address is not known here; libnice has dropped what does not come from a
+    /// STUN that libnice did not take. The source address is not known here; libnice has dropped what does not come from a
     /// candidate of the peer.
     func handleSTUN(_ datagram: UnsafeRawBufferPointer) {
-        guard let message = try? STUNMessage(parsing: datagram.bytes), consent.isAuthenticAnswer(message, datagram.bytes) else {
-            return drops.count(.unknownDatagram)
+        guard let message = consent.authenticResponse(in: datagram.bytes) else { return drops.count(.unknownDatagram) }
+        switch (message.messageClass, message.errorCode) {
+        case (.success, _): onCheckAnswered?(message.transaction)
+        case (.failure, STUNMessage.roleConflict): consent.isControlling.toggle()
+        default: drops.count(.unknownDatagram)
         }
-        onCheckAnswered?(message.transaction)
-    }
-
-    private func localPriority(_ handle: OpaquePointer) -> UInt32 {
-        var pair = rnice_pair()
-        return rnice_agent_selected_pair(handle, &pair) != 0 ? pair.local_priority : 0
     }
 }
 
-/// Writes consent checks and tells authentic answers, with the credentials of one session.
+/// Writes consent checks and tells authentic responses, with the credentials of one session.
 struct ConsentChecks {
+    /// The role that checks claim. libnice may have settled a conflict, and tells nobody how; then the first check is refused,
+    /// and the next ones claim the other role.
+    var isControlling: Bool
     private var username: String?
     private var key: STUNKey?
-    /// Of our own; libnice tells nobody its. It only matters while both ends claim one role, which libnice's checks settled
-    /// before there is a pair.
-    private let tieBreaker = UInt64.random(in: 0...UInt64.max)
+
+    init(isControlling: Bool) { self.isControlling = isControlling }
 
     /// - Parameters:
     ///   - username: the peer's fragment, a colon, ours (RFC 8445 §7.2.2).
@@ -51,23 +54,31 @@ struct ConsentChecks {
         key = STUNKey(password: password)
     }
 
-    func request(_ transaction: STUNTransaction, isControlling: Bool, localPriority: UInt32) -> [UInt8]? {
+    func request(_ transaction: STUNTransaction, localPriority: UInt32) -> [UInt8]? {
         guard let username, let key else { return nil }
         var message = STUNMessage(.request, transaction: transaction)
         message.username = username
         // RFC 8445 §7.1.1: what the local candidate's priority would be if the peer had discovered it.
         message.priority = localPriority & 0x00FF_FFFF | Self.peerReflexivePreference << 24
-        message.role = isControlling ? .controlling(tieBreaker: tieBreaker) : .controlled(tieBreaker: tieBreaker)
+        // Whatever its own number is, a peer that claims the same role refuses (RFC 8445 §7.3.1.1): who controls is libnice's
+        // affair, and these checks must not change the peer's mind about it.
+        message.role = isControlling ? .controlling(tieBreaker: 0) : .controlled(tieBreaker: .max)
         return message.bytes { key.tag(of: $0) }
     }
 
-    func isAuthenticAnswer(_ message: STUNMessage, _ datagram: RawSpan) -> Bool {
-        guard message.messageClass == .success, message.method == STUNMessage.binding, message.unknownAttribute == nil,
-            let key, let tag = message.integrity, let bytes = message.authenticatedBytes(of: datagram)
-        else { return false }
-        return key.verify(tag, of: bytes)
+    /// A binding response as it comes out of `CNice/AnswerFilter`: without its FINGERPRINT. Nil unless it is signed.
+    func authenticResponse(in datagram: RawSpan) -> STUNMessage? {
+        guard let key, let bytes = STUNMessage.closingGap(of: datagram, byteCount: Self.fingerprintCount),
+            let message = try? STUNMessage(parsing: bytes.span.bytes)
+        else { return nil }
+        guard message.method == STUNMessage.binding, message.messageClass == .success || message.messageClass == .failure,
+            message.unknownAttribute == nil, let tag = message.integrity, let signed = message.authenticatedBytes(of: bytes.span.bytes),
+            key.verify(tag, of: signed)
+        else { return nil }
+        return message
     }
 
     /// RFC 8445 §5.1.2.2.
     private static let peerReflexivePreference: UInt32 = 110
+    private static let fingerprintCount = 8
 }

@@ -49,7 +49,7 @@ package final class ICEAgent {
     private var announcesLoopback = false
     private var hasEverConnected = false
     private var hasRemoteCredentials = false
-    var consent = ConsentChecks()
+    var consent: ConsentChecks
     /// Candidates that came before the peer's credentials, or before gathering.
     private var waitingCandidates: [RemoteCandidate] = []
     private var addedCandidates: Set<RemoteCandidate> = []
@@ -70,6 +70,7 @@ package final class ICEAgent {
     package init(configuration: Configuration, executor: NetworkExecutor = .shared) throws(TransportError) {
         self.configuration = configuration
         self.executor = executor
+        consent = ConsentChecks(isControlling: configuration.isControlling)
         servers = try ICEServerList(configuration.servers, relayOnly: configuration.relayOnly)
         rnice_silence_library_log()
         box = ICEAgentBox(executor: executor)

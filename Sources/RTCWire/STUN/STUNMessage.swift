@@ -35,6 +35,8 @@ package struct STUNMessage: Hashable, Sendable {
     }
 
     package static let binding: UInt16 = 1
+    /// RFC 8445 §7.3.1.1.
+    package static let roleConflict = 487
     static let headerCount = 20
     static let cookie: UInt32 = 0x2112_A442
     static let integrityCount = 20
@@ -138,6 +140,19 @@ extension STUNMessage {
         guard let integrityOffset, integrityOffset >= Self.headerCount, integrityOffset <= datagram.byteCount else { return nil }
         var bytes = datagram.copy(0..<integrityOffset)
         Self.setLength(of: &bytes, adding: 4 + Self.integrityCount)
+        return bytes
+    }
+}
+
+extension STUNMessage {
+    /// A message whose last attributes were cut off, made whole again without them. Nil unless the length in its header counts
+    /// just `byteCount` bytes more than there are.
+    package static func closingGap(of datagram: RawSpan, byteCount: Int) -> [UInt8]? {
+        guard datagram.byteCount >= headerCount, Int(datagram.uint16(at: 2)) == datagram.byteCount - headerCount + byteCount else {
+            return nil
+        }
+        var bytes = datagram.copy()
+        setLength(of: &bytes, adding: 0)
         return bytes
     }
 }

@@ -8,6 +8,9 @@ package struct STUNTransaction: Hashable, Sendable {
         self.low = low
     }
 
+    /// The 12 bytes as they are in a message.
+    package var bytes: [UInt8] { withUnsafeBytes(of: high.bigEndian) { Array($0) } + withUnsafeBytes(of: low.bigEndian) { Array($0) } }
+
     /// A new one. The generator must be unpredictable where somebody could profit from guessing.
     package init(using generator: inout some RandomNumberGenerator) {
         self.init(high: UInt32.random(in: 0...UInt32.max, using: &generator), low: UInt64.random(in: 0...UInt64.max, using: &generator))

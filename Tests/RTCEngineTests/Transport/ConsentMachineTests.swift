@@ -141,6 +141,18 @@ struct ConsentMachineTests {
         #expect(path.machine.handleTimeout(now: late.adding(milliseconds: 60_000), using: &path.random) == .expired)
     }
 
+    @Test("stopped means no check and no expiry, until another pair is selected")
+    func stopped() {
+        var path = Path()
+        path.run(milliseconds: 10_000) { _ in 40 }
+        let count = path.checks.count
+        path.machine.stop()
+        #expect(path.machine.nextDeadline == nil && !path.machine.isExpired)
+        path.machine.onSelectedPair(now: path.now, using: &path.random)
+        path.run(milliseconds: 10_000) { _ in 40 }
+        #expect(path.checks.count > count)
+    }
+
     @Test("nothing is due before the first pair")
     func idle() {
         var machine = ConsentMachine()
