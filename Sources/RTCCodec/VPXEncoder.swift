@@ -7,8 +7,8 @@ package import RTCBase
 
 /// A VP8 or VP9 encoder. Used by one thread at a time.
 ///
-/// The size of the pictures may change. A new size begins with a key frame, except where VP9 becomes smaller than its first
-/// picture in the same shape, or larger again: there the frames before are scaled and built upon.
+/// The size of the pictures may change. A new size begins with a key frame, except where VP9 becomes smaller in the shape of
+/// its first picture, by `side(_:eighths:)`, or larger again: there the frames before are scaled and built upon.
 package final class VPXEncoder {
     package struct Settings: Hashable, Sendable {
         package var codec: VideoCodec
@@ -152,13 +152,21 @@ package final class VPXEncoder {
         return new
     }
 
-    /// VP9 predicts from references of up to twice and down to a sixteenth of the size (bitstream specification §8.5.2.3).
-    /// The same shape, and never over the first size: beyond that libvpx 1.12 has had defects.
+    /// VP9 predicts from references of other sizes (bitstream specification §8.5.2.3), and libvpx scales them. Only steps of an
+    /// eighth of the first size from a quarter up: with any size, or one over the first, libvpx 1.12 has had defects.
     private func canScale(toWidth newWidth: Int, height newHeight: Int) -> Bool {
-        guard settings.codec == .vp9, newWidth <= largestWidth, newHeight <= largestHeight else { return false }
-        // Sides are rounded to even numbers, each on its own.
-        return abs(newWidth * largestHeight - newHeight * largestWidth) <= 2 * max(largestWidth, largestHeight)
+        guard settings.codec == .vp9, min(newWidth, newHeight) >= Self.smallestScaledSide else { return false }
+        return (2...8).contains { eighths in
+            newWidth == Self.side(largestWidth, eighths: eighths) && newHeight == Self.side(largestHeight, eighths: eighths)
+        }
     }
+
+    /// A side of a smaller picture of the same shape: eighths of it, made even below the full size.
+    package static func side(_ full: Int, eighths: Int) -> Int {
+        eighths >= 8 ? full : max(2, full * eighths / 8 & ~1)
+    }
+
+    private static let smallestScaledSide = 48
 
     private func stop() {
         cvpx_encoder_destroy(handle)

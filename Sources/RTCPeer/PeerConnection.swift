@@ -99,7 +99,8 @@ package actor PeerConnection {
         return PeerStatistics(
             timestamp: NetworkExecutor.now(), roundTripNanoseconds: core.roundTripNanoseconds,
             packetsReceived: core.packetsReceived, bytesReceived: core.bytesReceived, packetsSent: core.packetsSent,
-            bytesSent: core.bytesSent, inbound: core.inboundStatistics, outbound: core.outboundStatistics, drops: drops,
+            bytesSent: core.bytesSent, inbound: core.inboundStatistics, outbound: core.outboundStatistics,
+            availableOutgoingBitrate: core.availableOutgoingBitrate, drops: drops,
             localCandidateType: pair?.localType.rawValue, remoteCandidateType: pair?.remoteType.rawValue,
             relayProtocol: pair?.relayProtocol?.rawValue,
             isConnected: core.isIceConnected && !core.isLost, srtpProfile: core.srtpProfile.map { "\($0)" })

@@ -52,7 +52,7 @@ struct VideoEncodeSession: ~Copyable {
             picture = scaled
         }
         // The rate control budgets by the pushes: capture times may stand still or jump.
-        encoderTime = max(encoderTime + Self.shortestInterval, CaptureClock.ticks(micros: input.pushed.nanoseconds / 1000))
+        encoderTime = max(encoderTime + Self.shortestInterval, CaptureStamper.ticks(micros: input.pushed.nanoseconds / 1000))
         picture.rtpTimestamp = UInt32(truncatingIfNeeded: encoderTime)
         let encoder = try self.encoder(bitsPerSecond: bitsPerSecond, size: size)
         guard var frame = try encoder.encode(picture, forceKeyFrame: forceKeyFrame, pool: framePool) else {
