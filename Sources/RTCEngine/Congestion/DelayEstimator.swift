@@ -94,7 +94,7 @@ package struct DelayEstimator: Sendable {
     private static let tolerance = 12.0
     private static let sharedTolerance = 36.0
     private static let sharedRate = 2e6
-    private static let smallTolerance = 26.0
+    private static let smallTolerance = 15.0
     private static let mostLoss = 0.3
     private static let empty = 4.0
     private static let packetBits = 9_600.0
