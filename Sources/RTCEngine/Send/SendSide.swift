@@ -53,8 +53,6 @@ package struct SendSide: Sendable {
         shares.reserveCapacity(streams.count)
     }
 
-    private var isActive: Bool { streams.contains { $0.isActive } }
-
     // MARK: Calls of the shell
 
     package mutating func start(section: Int, now: MonotonicTime, into out: inout EngineOutputs) {
@@ -192,7 +190,8 @@ package struct SendSide: Sendable {
     // MARK: Time
 
     package func nextDeadline() -> MonotonicTime? {
-        guard isActive else { return nil }
+        // Without streams the controller still has to see the end of what is on its way.
+        guard hasBegun else { return nil }
         var deadline = controller.nextDeadline()
         if let isBlockedUntil {
             deadline = earlier(deadline, isBlockedUntil)
@@ -205,7 +204,7 @@ package struct SendSide: Sendable {
     }
 
     package mutating func handleTimeout(now: MonotonicTime, into out: inout EngineOutputs) {
-        guard isActive else { return }
+        guard hasBegun else { return }
         if let due = controller.nextDeadline(), due <= now {
             controller.handleTimeout(now: now)
             applyTargets(now: now, into: &out)
