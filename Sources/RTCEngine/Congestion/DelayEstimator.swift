@@ -67,7 +67,8 @@ package struct DelayEstimator: Sendable {
         let taken = 1 / (1 - min(usualLoss, Self.mostLoss))
         let input = RateControl.Input(
             usage: detector.usage, floorMilliseconds: queue.floorMilliseconds, quickFloorMilliseconds: queue.quickFloorMilliseconds,
-            toleranceMilliseconds: toleranceMilliseconds, acknowledged: acked.bitsPerSecond(milliseconds: 500).map { $0 * taken },
+            toleranceMilliseconds: toleranceMilliseconds, emptyMilliseconds: Self.empty,
+            acknowledged: acked.bitsPerSecond(milliseconds: 500).map { $0 * taken },
             recentlyAcknowledged: acked.bitsPerSecond(milliseconds: 200).map { $0 * taken }, isAppLimited: isAppLimited,
             responseNanoseconds: responseNanoseconds)
         if rate.update(input, now: now) { queue.rebase() }
@@ -95,6 +96,7 @@ package struct DelayEstimator: Sendable {
     private static let sharedRate = 2e6
     private static let smallTolerance = 18.0
     private static let mostLoss = 0.3
+    private static let empty = 4.0
     private static let packetBits = 9_600.0
     /// No queue is so long.
     private static let clockStep: Int64 = 20_000_000_000

@@ -12,6 +12,8 @@ package struct RateControl: Sendable {
         package var floorMilliseconds: Double
         package var quickFloorMilliseconds: Double
         package var toleranceMilliseconds: Double
+        /// Less than this is no queue.
+        package var emptyMilliseconds: Double
         /// What arrived over the last half second and over the last moments.
         package var acknowledged: Double?
         package var recentlyAcknowledged: Double?
@@ -22,12 +24,13 @@ package struct RateControl: Sendable {
 
         package init(
             usage: BandwidthUsage, floorMilliseconds: Double, quickFloorMilliseconds: Double, toleranceMilliseconds: Double,
-            acknowledged: Double?, recentlyAcknowledged: Double?, isAppLimited: Bool, responseNanoseconds: Int64
+            emptyMilliseconds: Double, acknowledged: Double?, recentlyAcknowledged: Double?, isAppLimited: Bool, responseNanoseconds: Int64
         ) {
             self.usage = usage
             self.floorMilliseconds = floorMilliseconds
             self.quickFloorMilliseconds = quickFloorMilliseconds
             self.toleranceMilliseconds = toleranceMilliseconds
+            self.emptyMilliseconds = emptyMilliseconds
             self.acknowledged = acknowledged
             self.recentlyAcknowledged = recentlyAcknowledged
             self.isAppLimited = isAppLimited
@@ -45,6 +48,8 @@ package struct RateControl: Sendable {
         /// The estimate before.
         var before: Double
         var count = 1
+        /// To the ground, so that a flow that came later learns how short the path really is.
+        var isDeep: Bool
     }
 
     /// Bits per second.
@@ -56,6 +61,7 @@ package struct RateControl: Sendable {
     package private(set) var capacityDeviation = RateControl.firstDeviation
     package private(set) var lastOveruse: MonotonicTime?
     private var drain: Drain?
+    private var lastDeep: MonotonicTime?
     /// When growth reached what the path carried last time.
     private var reachedTop: MonotonicTime?
     private var lastUpdate: MonotonicTime?
@@ -82,7 +88,12 @@ package struct RateControl: Sendable {
             return lower(input, now: now)
         }
         if let drain {
-            if input.floorMilliseconds < input.toleranceMilliseconds / 2 {
+            let isOver =
+                drain.isDeep
+                ? input.floorMilliseconds < input.emptyMilliseconds
+                    || now.nanoseconds(since: drain.began) > Self.deepNanoseconds + input.responseNanoseconds
+                : input.floorMilliseconds < input.toleranceMilliseconds / 2
+            if isOver {
                 // The path was full until now, so what arrived last is what it carries.
                 let carried = (input.recentlyAcknowledged ?? 0) * backOff
                 set(max(estimate, drain.resume, min(carried, drain.before * backOff)))
@@ -113,18 +124,25 @@ package struct RateControl: Sendable {
             }
         }
         let long = input.acknowledged ?? estimate
-        let isDeep = input.floorMilliseconds > 2 * input.toleranceMilliseconds
-        let carried = max(isDeep ? min(long, input.recentlyAcknowledged ?? long) : long, estimate * Self.leastCarried)
+        let isLong = input.floorMilliseconds > 2 * input.toleranceMilliseconds
+        let carried = max(isLong ? min(long, input.recentlyAcknowledged ?? long) : long, estimate * Self.leastCarried)
         note(capacity: carried)
         let depth = max(0, input.quickFloorMilliseconds - Self.shallowMilliseconds) / Self.deepMilliseconds
-        let share = backOff - min(depth, 1) * Self.deepBackOff
+        let isDeep = drain?.isDeep ?? (now.nanoseconds(since: lastDeep ?? MonotonicTime(nanoseconds: 0)) > Self.deepInterval)
+        if isDeep { lastDeep = now }
+        let share = backOff - (isDeep ? Self.deepBackOff : min(depth, 1) * Self.longBackOff)
         let before = drain?.before ?? estimate
-        let resume = min(estimate * Self.leastDecrease, carried * backOff)
+        var resume = min(before * Self.leastDecrease, carried * backOff)
+        if let drain {
+            // Below what the path carries by intention, what arrives says nothing, unless the queue grew all the same.
+            let isTold = !drain.isDeep || input.floorMilliseconds > drain.floorMilliseconds * Self.grownShare
+            resume = isTold ? min(drain.resume, resume) : drain.resume
+        }
         set(min(estimate * Self.leastDecrease, carried * share))
         let count = (drain?.count ?? 0) + 1
         drain = Drain(
             began: drain?.began ?? now, lowered: now, floorMilliseconds: input.floorMilliseconds,
-            resume: min(resume, drain?.resume ?? resume), before: before, count: count)
+            resume: resume, before: before, count: count, isDeep: isDeep)
         return false
     }
 
@@ -195,8 +213,12 @@ package struct RateControl: Sendable {
     private static let leastDecrease = 0.95
     private static let shallowMilliseconds = 60.0
     private static let deepMilliseconds = 400.0
-    private static let deepBackOff = 0.4
+    private static let longBackOff = 0.4
+    private static let deepBackOff = 0.3
+    private static let deepNanoseconds: Int64 = 200_000_000
+    private static let deepInterval: Int64 = 8_000_000_000
     private static let fallenShare = 0.8
+    private static let grownShare = 1.2
     /// So many decreases without a smaller delay: about half the rate.
     private static let futileCount = 5
     /// Relative growth per second at `growthRate`; it falls with the power of 3/4 of the rate. One would be a fixed step, which makes two
