@@ -223,9 +223,9 @@ package struct RateControl: Sendable {
     private static let futileCount = 5
     /// Relative growth per second at `growthRate`; it falls with the power of 3/4 of the rate. One would be a fixed step, which makes two
     /// flows meet soonest and large ones crawl.
-    private static let growth = 0.16
+    private static let growth = 0.12
     private static let growthRate = 2e6
-    private static let growths = 0.05...0.3
+    private static let growths = 0.05...0.5
     private static let firstDeviation = 0.1
     private static let deviationGain = 0.25
     private static let capacityGain = 0.5
