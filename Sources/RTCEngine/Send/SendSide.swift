@@ -81,7 +81,7 @@ package struct SendSide: Sendable {
         relieve(index, now: now)
         if isOverdue(index, now: now), !frame.isKeyFrame {
             // The queue is full of what cannot be dropped.
-            streams[index].noteCut(PacerQueue.Cut(frames: 1, hasSplitFrame: false, needsKeyFrame: true))
+            streams[index].noteCut(PacerQueue.Cut(frames: 1, needsKeyFrame: true))
         } else {
             _ = streams[index].enqueue(
                 frame, stream: index, shared: &sharedOffset, now: now, queue: &queue, context: &context)
