@@ -70,7 +70,7 @@ enum RunReport {
     }
 
     private static func printSamples(_ flow: FlowReport, scenario: Scenario) {
-        print("   s  capacity  estimate   encoder   arrived kbit/s  pacer ms")
+        print("   s  capacity  estimate   encoder   arrived kbit/s  pacer ms  queue seen ms")
         let capacity = scenario.settings.forward.capacity
         var second = 1.0
         while second <= scenario.settings.seconds {
@@ -84,6 +84,7 @@ enum RunReport {
                         right(number(second), 4), right(number(available / 1_000), 10), right(number(estimate / 1_000), 10),
                         right(number(last.encoderRate / 1_000), 10), right(number(inside.reduce(0) { $0 + $1.arrivedBits } / 1_000), 10),
                         right(number((inside.map(\.pacerQueueSeconds).max() ?? 0) * 1_000), 10),
+                        right(number(inside.reduce(0) { $0 + $1.seenQueueMilliseconds } / Double(inside.count)), 15),
                     ].joined())
             }
             second += 1
@@ -95,11 +96,12 @@ enum RunReport {
         let capacity = scenario.settings.forward.capacity
         for pause in flow.longPauses where pause.upperBound.milliseconds(since: pause.lowerBound) > 500 {
             let begin = pause.lowerBound.milliseconds(since: PeerSimulation.start) / 1_000
-            var text = "no frame for \(number(pause.upperBound.milliseconds(since: pause.lowerBound))) ms from \(number(begin, digits: 2)) s on"
+            var text =
+                "no frame for \(number(pause.upperBound.milliseconds(since: pause.lowerBound))) ms from \(number(begin, digits: 2)) s on"
             text += "; the link could carry \(number(capacity.bits(from: pause.lowerBound, to: pause.upperBound) / 8_000, digits: 1)) kB"
             if case .trace(let trace, let start) = capacity {
-                let silence = trace.longestGapMilliseconds(from: pause.lowerBound, to: pause.upperBound, start: start)
-                text += " and was silent for \(number(silence)) ms"
+                let silence = trace.silence(from: pause.lowerBound, to: pause.upperBound, start: start)
+                text += " and was silent for \(number(silence.sumMilliseconds)) ms"
             }
             print(text)
         }

@@ -90,7 +90,15 @@ package struct CongestionController: Sendable {
 
     package var targets: TargetRates {
         let estimate = estimate
-        let pacing = max(estimate * (delay.rate.isDraining ? Self.drainPacing : Self.pacing), Self.leastPacing)
+        var pacing = max(estimate * (delay.rate.isDraining ? Self.drainPacing : Self.pacing), Self.leastPacing)
+        if let carried = delay.rate.capacity, let full = delay.rate.lastOveruse, let now = lastFeedback,
+            now.nanoseconds(since: full) < Self.fullNanoseconds
+        {
+            // Faster than the path carries only moves the wait from the pacer to the path, where it meets the bursts of
+            // others: which of two flows waits for the other must not depend on the order of their frames.
+            let known = max(1 - delay.rate.capacityChange, 0.01)
+            pacing = min(pacing, max(estimate * Self.smoothPacing, carried * Self.carriedPacing) / known)
+        }
         return TargetRates(
             estimate: Bitrate(bitsPerSecond: Int64(estimate)), pacing: Bitrate(bitsPerSecond: Int64(pacing)),
             padding: Bitrate(bitsPerSecond: 0), congestionWindow: congestionWindow)
@@ -133,6 +141,10 @@ package struct CongestionController: Sendable {
     /// libwebrtc pacing_controller.h takes 2.5 as well.
     private static let pacing = 2.5
     private static let drainPacing = 1.5
+    private static let smoothPacing = 1.25
+    private static let carriedPacing = 1.15
+    /// So long after the path was full last its capacity counts as known.
+    private static let fullNanoseconds: Int64 = 15_000_000_000
     private static let leastPacing = 100_000.0
     private static let demandMargin = 1.15
     /// A queue this long is on its way at most, besides what the path holds and what one lost report hides.

@@ -71,7 +71,8 @@ package struct QueueingDelay: Sendable {
     private static let floorCount = 6
     private static let quickCount = 3
     private static let floorNanoseconds: Int64 = 100_000_000
-    /// 30 s: long enough for a queue of ours to have been empty once, short enough for a route that changed.
-    private static let bucketCount = 15
+    /// A minute: two flows that fill a path together seldom leave it empty, and the one that forgets sooner how that was
+    /// takes more and more. Not longer, for clocks drift apart by some milliseconds meanwhile.
+    private static let bucketCount = 30
     private static let bucketNanoseconds: Int64 = 2_000_000_000
 }

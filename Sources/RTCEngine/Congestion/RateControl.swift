@@ -12,6 +12,8 @@ package struct RateControl: Sendable {
         package var floorMilliseconds: Double
         package var quickFloorMilliseconds: Double
         package var toleranceMilliseconds: Double
+        /// Less than this is no queue.
+        package var emptyMilliseconds: Double
         /// What arrived over the last half second and over the last moments.
         package var acknowledged: Double?
         package var recentlyAcknowledged: Double?
@@ -22,12 +24,13 @@ package struct RateControl: Sendable {
 
         package init(
             usage: BandwidthUsage, floorMilliseconds: Double, quickFloorMilliseconds: Double, toleranceMilliseconds: Double,
-            acknowledged: Double?, recentlyAcknowledged: Double?, isAppLimited: Bool, responseNanoseconds: Int64
+            emptyMilliseconds: Double, acknowledged: Double?, recentlyAcknowledged: Double?, isAppLimited: Bool, responseNanoseconds: Int64
         ) {
             self.usage = usage
             self.floorMilliseconds = floorMilliseconds
             self.quickFloorMilliseconds = quickFloorMilliseconds
             self.toleranceMilliseconds = toleranceMilliseconds
+            self.emptyMilliseconds = emptyMilliseconds
             self.acknowledged = acknowledged
             self.recentlyAcknowledged = recentlyAcknowledged
             self.isAppLimited = isAppLimited
@@ -45,6 +48,8 @@ package struct RateControl: Sendable {
         /// The estimate before.
         var before: Double
         var count = 1
+        /// To the ground, so that a flow that came later learns how short the path really is.
+        var isDeep: Bool
     }
 
     /// Bits per second.
@@ -56,6 +61,7 @@ package struct RateControl: Sendable {
     package private(set) var capacityDeviation = RateControl.firstDeviation
     package private(set) var lastOveruse: MonotonicTime?
     private var drain: Drain?
+    private var lastDeep: MonotonicTime?
     /// When growth reached what the path carried last time.
     private var reachedTop: MonotonicTime?
     private var lastUpdate: MonotonicTime?
@@ -82,7 +88,12 @@ package struct RateControl: Sendable {
             return lower(input, now: now)
         }
         if let drain {
-            if input.floorMilliseconds < input.toleranceMilliseconds / 2 {
+            let isOver =
+                drain.isDeep
+                ? input.floorMilliseconds < input.emptyMilliseconds
+                    || now.nanoseconds(since: drain.began) > Self.deepNanoseconds + input.responseNanoseconds
+                : input.floorMilliseconds < input.toleranceMilliseconds / 2
+            if isOver {
                 // The path was full until now, so what arrived last is what it carries.
                 let carried = (input.recentlyAcknowledged ?? 0) * backOff
                 set(max(estimate, drain.resume, min(carried, drain.before * backOff)))
@@ -113,18 +124,25 @@ package struct RateControl: Sendable {
             }
         }
         let long = input.acknowledged ?? estimate
-        let isDeep = input.floorMilliseconds > 2 * input.toleranceMilliseconds
-        let carried = max(isDeep ? min(long, input.recentlyAcknowledged ?? long) : long, estimate * Self.leastCarried)
+        let isLong = input.floorMilliseconds > 2 * input.toleranceMilliseconds
+        let carried = max(isLong ? min(long, input.recentlyAcknowledged ?? long) : long, estimate * Self.leastCarried)
         note(capacity: carried)
         let depth = max(0, input.quickFloorMilliseconds - Self.shallowMilliseconds) / Self.deepMilliseconds
-        let share = backOff - min(depth, 1) * Self.deepBackOff
+        let isDeep = drain?.isDeep ?? (now.nanoseconds(since: lastDeep ?? MonotonicTime(nanoseconds: 0)) > Self.deepInterval)
+        if isDeep { lastDeep = now }
+        let share = backOff - (isDeep ? Self.deepBackOff : min(depth, 1) * Self.longBackOff)
         let before = drain?.before ?? estimate
-        let resume = min(estimate * Self.leastDecrease, carried * backOff)
+        var resume = min(before * Self.leastDecrease, carried * backOff)
+        if let drain {
+            // Below what the path carries by intention, what arrives says nothing, unless the queue grew all the same.
+            let isTold = !drain.isDeep || input.floorMilliseconds > drain.floorMilliseconds * Self.grownShare
+            resume = isTold ? min(drain.resume, resume) : drain.resume
+        }
         set(min(estimate * Self.leastDecrease, carried * share))
         let count = (drain?.count ?? 0) + 1
         drain = Drain(
             began: drain?.began ?? now, lowered: now, floorMilliseconds: input.floorMilliseconds,
-            resume: min(resume, drain?.resume ?? resume), before: before, count: count)
+            resume: resume, before: before, count: count, isDeep: isDeep)
         return false
     }
 
@@ -143,6 +161,11 @@ package struct RateControl: Sendable {
         capacity = old + (measured - old) * Self.capacityGain
     }
 
+    /// Between 0 for a path whose capacity was the same each time it was full, and 1 for one that is another each time.
+    package var capacityChange: Double {
+        min(max((capacityDeviation - Self.steadyDeviation) / (Self.wildDeviation - Self.steadyDeviation), 0), 1)
+    }
+
     private mutating func raise(_ input: Input, elapsed: Double, now: MonotonicTime) {
         let most = Self.growthPerResponse * 1e9 / Double(input.responseNanoseconds)
         var growth = Self.startGrowth
@@ -151,7 +174,7 @@ package struct RateControl: Sendable {
             growth = min(
                 max(Self.growth * Self.threeQuarterPower(Self.growthRate / estimate), Self.growths.lowerBound), Self.growths.upperBound)
             // A path whose capacity was the same each time deserves patience, one that changes is tried soon.
-            let change = min(max((capacityDeviation - Self.steadyDeviation) / (Self.wildDeviation - Self.steadyDeviation), 0), 1)
+            let change = capacityChange
             let steady = max(Self.steadySeconds, Self.steadyGain / growth)
             let quiet = Double(now.nanoseconds(since: lastOveruse)) / 1e9 - (steady + (Self.wildSeconds - steady) * change)
             let over = min(
@@ -179,27 +202,30 @@ package struct RateControl: Sendable {
     }
 
     private static func threeQuarterPower(_ value: Double) -> Double {
-        let root = value.squareRoot()
-        return root * root.squareRoot()
+        return value
     }
 
     private static let longestStep = 0.2
     /// libwebrtc and the draft take 0.85; the queue is drained apart from that. The larger of two flows gives up more.
     private static let backOff = 0.87
-    private static let backOffPerDoubling = 0.02
-    private static let backOffs = 0.83...0.9
+    private static let backOffPerDoubling = 0.035
+    private static let backOffs = 0.8...0.93
     private static let leastDecrease = 0.95
     private static let shallowMilliseconds = 60.0
     private static let deepMilliseconds = 400.0
-    private static let deepBackOff = 0.4
+    private static let longBackOff = 0.4
+    private static let deepBackOff = 0.3
+    private static let deepNanoseconds: Int64 = 200_000_000
+    private static let deepInterval: Int64 = 8_000_000_000
     private static let fallenShare = 0.8
+    private static let grownShare = 1.2
     /// So many decreases without a smaller delay: about half the rate.
     private static let futileCount = 5
     /// Relative growth per second at `growthRate`; it falls with the power of 3/4 of the rate. One would be a fixed step, which makes two
     /// flows meet soonest and large ones crawl.
-    private static let growth = 0.16
+    private static let growth = 0.12
     private static let growthRate = 2e6
-    private static let growths = 0.05...0.3
+    private static let growths = 0.05...0.5
     private static let firstDeviation = 0.1
     private static let deviationGain = 0.25
     private static let capacityGain = 0.5

@@ -87,15 +87,20 @@ package final class DeliveryTrace: Sendable {
         return round * opportunities.count + low
     }
 
-    /// The longest span without any opportunity within the given one.
-    package func longestGapMilliseconds(from begin: MonotonicTime, to end: MonotonicTime, start: MonotonicTime) -> Double {
-        var longest = 0.0
+    /// The spans within the given one that hold no opportunity: the longest of them, and the sum of those of at least
+    /// `leastMilliseconds`.
+    package func silence(
+        from begin: MonotonicTime, to end: MonotonicTime, start: MonotonicTime, leastMilliseconds: Double = 100
+    ) -> (longestMilliseconds: Double, sumMilliseconds: Double) {
+        var (longest, sum) = (0.0, 0.0)
         var previous = begin
         var index = opportunity(notBefore: begin, start: start)
         while true {
             let next = min(time(of: index, start: start), end)
-            longest = max(longest, next.milliseconds(since: previous))
-            guard next < end else { return longest }
+            let silence = next.milliseconds(since: previous)
+            longest = max(longest, silence)
+            if silence >= leastMilliseconds { sum += silence }
+            guard next < end else { return (longest, sum) }
             previous = next
             index += 1
         }

@@ -42,6 +42,7 @@ struct MediaFlow: Sendable {
     private var nextCeiling = 0
     /// Capture times and key marks by frame number.
     private var frames: [(captured: MonotonicTime, isKeyFrame: Bool)] = []
+    private var largestFrameBytes = 0
     private var audioTimes: [MonotonicTime] = []
     private var newestFrame = -1
     private var lastDelivery: MonotonicTime?
@@ -117,6 +118,7 @@ struct MediaFlow: Sendable {
         let timestamp = UInt32(truncatingIfNeeded: captured.nanoseconds / 1_000 * 9 / 100)
         guard let frame = encoder.makeFrame(rtpTimestamp: timestamp, now: captured) else { return }
         frames.append((captured, frame.isKeyFrame))
+        largestFrameBytes = max(largestFrameBytes, frame.bytes.count)
         sender.sendVideo(frame, section: SimulatedCall.video, now: now, into: &sent)
         drainSender(now: now, forward: &forward)
     }
@@ -236,11 +238,13 @@ struct MediaFlow: Sendable {
         guard isSending, !hasEnded else { return }
         let statistics = sender.sendStatistics(section: SimulatedCall.video)
         let queueSeconds = statistics?.queueSeconds ?? 0
-        if queueSeconds > Self.maxPacerQueueSeconds { violate("pacer holds \(queueSeconds) s", now) }
+        let rate = max(1, Double(statistics?.targetBitsPerSecond ?? 0))
+        if queueSeconds > Self.maxPacerQueueSeconds + Double(largestFrameBytes * 8) / rate { violate("pacer holds \(queueSeconds) s", now) }
         report.samples.append(
             FlowSample(
                 time: now, estimate: Double(sender.sendTargets.estimate.bitsPerSecond), encoderRate: Double(encoder.bitsPerSecond),
-                arrivedBits: Double(arrivedBytes * 8), pacerQueueSeconds: queueSeconds))
+                arrivedBits: Double(arrivedBytes * 8), pacerQueueSeconds: queueSeconds,
+                seenQueueMilliseconds: sender.congestionStatistics.queueingDelayMilliseconds))
         arrivedBytes = 0
     }
 
@@ -275,8 +279,8 @@ struct MediaFlow: Sendable {
     private static let repairMilliseconds: Int64 = 1_200
     /// 1200 on the wire, less the longest SRTP tag (RFC 7714: 16 bytes).
     private static let maxPacketBytes = 1_184
-    /// The pacer drops above 2 s at the present rate; a rate that falls at once makes more of what already waits.
-    private static let maxPacerQueueSeconds = 4.0
+    /// The pacer drops above 2 s at the present rate, but a key frame that has begun to leave.
+    private static let maxPacerQueueSeconds = 2.1
     /// A viewer notices from about here.
     private static let longPauseMilliseconds = 200.0
 }

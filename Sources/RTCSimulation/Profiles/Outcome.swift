@@ -18,6 +18,7 @@ package struct Outcome: Sendable {
     package private(set) var queueingDelay95Milliseconds = 0.0
     package private(set) var deliveredShare = 0.0
     package private(set) var longestPauseMilliseconds = 0.0
+    /// Over a trace: the longest pause without the time in which the link carried nothing for 100 ms and more.
     package private(set) var pauseBeyondLinkMilliseconds = 0.0
     /// Demands that were not met, with numbers; empty in a good run.
     package private(set) var failures: [String] = []
@@ -51,7 +52,7 @@ package struct Outcome: Sendable {
         linkUse = arrived / max(1, capacity.bits(from: whole.lowerBound, to: whole.upperBound))
         if case .trace(let trace, let start) = capacity {
             for pause in report.flows.flatMap(\.longPauses) {
-                let silence = trace.longestGapMilliseconds(from: pause.lowerBound, to: pause.upperBound, start: start)
+                let silence = trace.silence(from: pause.lowerBound, to: pause.upperBound, start: start).sumMilliseconds
                 pauseBeyondLinkMilliseconds = max(
                     pauseBeyondLinkMilliseconds, pause.upperBound.milliseconds(since: pause.lowerBound) - silence)
             }

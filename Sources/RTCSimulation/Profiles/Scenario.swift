@@ -36,7 +36,7 @@ package struct ScenarioLimits: Sendable {
     package var largerShare: Double? = 0.60
     /// Of the link's capacity, over the whole run.
     package var linkUse: Double?
-    /// The longest pause between frames beyond what the link itself was silent.
+    /// The longest pause between frames without the time in which the link itself was silent.
     package var pauseBeyondLinkMilliseconds: Double?
 
     package init() {}

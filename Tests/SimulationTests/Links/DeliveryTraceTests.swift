@@ -41,15 +41,18 @@ struct DeliveryTraceTests {
         }
     }
 
-    @Test("knows its longest silence")
+    @Test("knows its silences")
     func gap() throws {
         let trace = try DeliveryTrace(milliseconds: [2, 3, 40, 50])
-        func gap(_ begin: Int64, _ end: Int64) -> Double {
-            trace.longestGapMilliseconds(
-                from: Self.start.adding(milliseconds: begin), to: Self.start.adding(milliseconds: end), start: Self.start)
+        func silence(_ begin: Int64, _ end: Int64) -> (longestMilliseconds: Double, sumMilliseconds: Double) {
+            trace.silence(
+                from: Self.start.adding(milliseconds: begin), to: Self.start.adding(milliseconds: end), start: Self.start,
+                leastMilliseconds: 20)
         }
-        #expect(gap(0, 500) == 37)
-        #expect(gap(0, 30) == 27)
-        #expect(gap(41, 60) == 9)
+        #expect(silence(0, 500).longestMilliseconds == 37)
+        #expect(silence(0, 30).longestMilliseconds == 27)
+        #expect(silence(41, 60).longestMilliseconds == 9)
+        #expect(silence(0, 500).sumMilliseconds == 370)
+        #expect(silence(41, 60).sumMilliseconds == 0)
     }
 }

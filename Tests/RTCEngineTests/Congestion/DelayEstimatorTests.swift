@@ -1,0 +1,36 @@
+import RTCBase
+import RTCEngine
+import Testing
+
+@Suite("DelayEstimator")
+struct DelayEstimatorTests {
+    @Test("the reference time goes on over the wrap of its 24 bits, an older one stays older")
+    func reference() {
+        var delay = DelayEstimator(estimate: 1e6, limits: 50_000...20e6)
+        let first = delay.referenceNanoseconds(8_388_600)
+        let wrapped = delay.referenceNanoseconds(-8_388_606)
+        #expect(wrapped - first == 10 * 64_000_000)
+        #expect(delay.referenceNanoseconds(8_388_601) - first == 64_000_000)
+        #expect(delay.referenceNanoseconds(-8_388_605) - first == 11 * 64_000_000)
+    }
+
+    @Test("packets that wait longer and longer lower the estimate to what arrives")
+    func overuse() {
+        var delay = DelayEstimator(estimate: 2e6, limits: 50_000...20e6)
+        var lowered = false
+        // 2 Mbit/s sent into 1 Mbit/s: every packet of 1250 bytes takes 10 ms and comes each 5 ms.
+        for index in 0..<200 where !lowered {
+            let sent = MonotonicTime(milliseconds: 1_000 + Int64(index) * 5)
+            let arrival = Int64(1_020 + index * 10) * 1_000_000
+            delay.onArrival(SentPacket(number: Int64(index), byteCount: 1_250, time: sent), arrival: arrival, isCounted: false)
+            if index % 10 == 0 {
+                lowered = delay.update(
+                    isAppLimited: false, usualLoss: 0, responseNanoseconds: 100_000_000,
+                    now: MonotonicTime(nanoseconds: arrival + 20_000_000))
+            }
+        }
+        #expect(lowered)
+        #expect(delay.rate.estimate < 1.1e6)
+        #expect(!delay.isQuiet)
+    }
+}

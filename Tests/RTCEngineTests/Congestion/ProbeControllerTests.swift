@@ -1,0 +1,70 @@
+import RTCBase
+import RTCEngine
+import Testing
+
+@Suite("ProbeController")
+struct ProbeControllerTests {
+    private let now = MonotonicTime(milliseconds: 1_000)
+
+    private func after(_ milliseconds: Int64) -> MonotonicTime { now.adding(milliseconds: milliseconds) }
+
+    private func started(ceiling: Double = 20e6) -> ProbeController {
+        var probes = ProbeController()
+        probes.start(estimate: 500_000, ceiling: ceiling, now: now)
+        return probes
+    }
+
+    @Test("three and six times the start, no further than what is wanted")
+    func start() {
+        var probes = started()
+        let first = probes.takeProbe()
+        let second = probes.takeProbe()
+        #expect(first?.rate.bitsPerSecond == 1_500_000 && second?.rate.bitsPerSecond == 3_000_000)
+        #expect(first?.cluster != second?.cluster)
+        #expect(first?.minimumBytes == 2_812 && first?.minimumPackets == 5)
+        #expect(probes.takeProbe() == nil)
+        var small = started(ceiling: 800_000)
+        #expect(small.takeProbe()?.rate.bitsPerSecond == 800_000)
+        #expect(small.takeProbe() == nil)
+    }
+
+    @Test("a probe that got through is followed by twice as much, one that did not by none")
+    func results() throws {
+        var probes = started()
+        _ = probes.takeProbe()
+        let probe = try #require(probes.takeProbe())
+        var other = probes
+        probes.onResult(.init(probe: probe, bitsPerSecond: 3e6, isFull: true), estimate: 2.7e6, ceiling: 20e6, now: after(100))
+        #expect(probes.takeProbe()?.rate.bitsPerSecond == 6_000_000)
+        other.onResult(.init(probe: probe, bitsPerSecond: 1e6, isFull: false), estimate: 1e6, ceiling: 20e6, now: after(100))
+        #expect(other.takeProbe() == nil)
+    }
+
+    @Test("CC-01 app-limited: every five seconds while more is wanted than the estimate")
+    func appLimited() {
+        var probes = started(ceiling: 400_000)
+        while probes.takeProbe() != nil {}
+        probes.poll(estimate: 500_000, ceiling: 400_000, isAppLimited: true, now: after(10_000))
+        #expect(probes.takeProbe() == nil)
+        probes.poll(estimate: 500_000, ceiling: 2e6, isAppLimited: true, now: after(4_000))
+        #expect(probes.takeProbe() == nil)
+        probes.poll(estimate: 500_000, ceiling: 2e6, isAppLimited: true, now: after(5_100))
+        #expect(probes.takeProbe()?.rate.bitsPerSecond == 1_000_000)
+        probes.onDemand(estimate: 500_000, ceiling: 2e6, now: after(8_000))
+        #expect(probes.takeProbe() != nil)
+    }
+
+    @Test("CC-07 after a drop, until the old rate is near again")
+    func recovery() {
+        var probes = started()
+        while probes.takeProbe() != nil {}
+        probes.onDrop(from: 2e6, now: after(10_000))
+        probes.onDrop(from: 600_000, now: after(10_500))
+        probes.poll(estimate: 300_000, ceiling: 20e6, isAppLimited: false, now: after(11_000))
+        #expect(probes.takeProbe() == nil)
+        probes.poll(estimate: 300_000, ceiling: 20e6, isAppLimited: false, now: after(12_100))
+        #expect(probes.takeProbe()?.rate.bitsPerSecond == 600_000)
+        probes.poll(estimate: 1.6e6, ceiling: 20e6, isAppLimited: false, now: after(15_000))
+        #expect(probes.takeProbe() == nil)
+    }
+}

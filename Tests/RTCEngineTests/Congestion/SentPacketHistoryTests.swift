@@ -1,0 +1,69 @@
+import RTCBase
+import RTCEngine
+import Testing
+
+@Suite("SentPacketHistory")
+struct SentPacketHistoryTests {
+    private let start = MonotonicTime(milliseconds: 1_000)
+
+    private func packet(_ number: Int64, bytes: Int = 100, at milliseconds: Int64 = 0) -> SentPacket {
+        SentPacket(number: number, byteCount: bytes, time: start.adding(milliseconds: milliseconds))
+    }
+
+    @Test("outstanding bytes are those no feedback spoke of, each told once")
+    func outstanding() {
+        var history = SentPacketHistory()
+        for number in 10..<20 { #expect(history.append(packet(Int64(number)))) }
+        #expect(history.outstandingBytes == 1_000)
+        #expect(history.mark(12, .acknowledged, now: start)?.state == .outstanding)
+        #expect(history.mark(12, .acknowledged, now: start)?.state == .acknowledged)
+        #expect(history.mark(13, .lost, now: start)?.state == .outstanding)
+        #expect(history.outstandingBytes == 800)
+        // An arrival is final: a later report that calls it lost changes nothing.
+        _ = history.mark(12, .lost, now: start)
+        #expect(history[12]?.state == .acknowledged)
+        #expect(history.mark(13, .acknowledged, now: start)?.state == .lost)
+    }
+
+    @Test("what is old is not waited for, and still known")
+    func expiry() {
+        var history = SentPacketHistory()
+        for number in 0..<10 { _ = history.append(packet(Int64(number), at: Int64(number) * 100)) }
+        history.expire(sentBefore: start.adding(milliseconds: 500))
+        #expect(history.outstandingBytes == 500)
+        #expect(history.mark(3, .acknowledged, now: start.adding(milliseconds: 900))?.state == .expired)
+        #expect(history.mark(4, .acknowledged, now: start.adding(milliseconds: 20_000)) == nil)
+    }
+
+    @Test("bounded: the oldest of too many is forgotten and no longer outstanding")
+    func bound() {
+        var history = SentPacketHistory()
+        for number in 0..<10_000 { _ = history.append(packet(Int64(number))) }
+        #expect(history.outstandingBytes == Int64(SentPacketHistory.capacity) * 100)
+        #expect(history[5_000] == nil)
+        #expect(history[9_999] != nil)
+        #expect(history.firstOutstanding()?.number == 10_000 - Int64(SentPacketHistory.capacity))
+    }
+
+    @Test("numbers that do not follow are refused")
+    func order() {
+        var history = SentPacketHistory()
+        #expect(history.append(packet(5)))
+        #expect(!history.append(packet(5)))
+        #expect(!history.append(packet(4)))
+        #expect(!history.append(packet(-1)))
+        #expect(!history.append(packet(6, bytes: -1)))
+        #expect(history.append(packet(1_000_000)))
+        #expect(history.outstandingBytes == 200)
+    }
+
+    @Test("the low 16 bits mean the number nearest to the newest")
+    func unwrapping() {
+        var history = SentPacketHistory()
+        #expect(history.unwrap(7) == nil)
+        _ = history.append(packet(65_540))
+        #expect(history.unwrap(4) == 65_540)
+        #expect(history.unwrap(65_535) == 65_535)
+        #expect(history.unwrap(10) == 65_546)
+    }
+}
