@@ -68,7 +68,7 @@ package struct QueueingDelay: Sendable {
 
     private static let capacity = 64
     private static let heapNanoseconds: Int64 = 33_000_000
-    private static let floorCount = 6
+    private static let floorCount = 8
     private static let quickCount = 3
     private static let floorNanoseconds: Int64 = 100_000_000
     /// A minute: two flows that fill a path together seldom leave it empty, and the one that forgets sooner how that was
