@@ -13,6 +13,15 @@ package struct ArrivalGroup: Hashable, Sendable {
     package var delay: Int64
     package var byteCount: Int
 
+    package init(firstSend: Int64, lastSend: Int64, firstArrival: Int64, lastArrival: Int64, delay: Int64, byteCount: Int) {
+        self.firstSend = firstSend
+        self.lastSend = lastSend
+        self.firstArrival = firstArrival
+        self.lastArrival = lastArrival
+        self.delay = delay
+        self.byteCount = byteCount
+    }
+
     /// Sent over a while and handed over at once: somebody was held off, and `delay` is more than the queue's.
     package var isHeap: Bool {
         lastSend &- firstSend >= Self.heapSendNanoseconds && lastArrival &- firstArrival <= Self.heapArrivalNanoseconds

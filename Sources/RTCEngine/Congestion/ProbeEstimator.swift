@@ -10,6 +10,12 @@ package struct ProbeEstimator: Sendable {
         package var bitsPerSecond: Double
         /// The packets arrived as fast as they were sent.
         package var isFull: Bool
+
+        package init(probe: Probe, bitsPerSecond: Double, isFull: Bool) {
+            self.probe = probe
+            self.bitsPerSecond = bitsPerSecond
+            self.isFull = isFull
+        }
     }
 
     private struct Cluster: Sendable {

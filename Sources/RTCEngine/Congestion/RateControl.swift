@@ -125,7 +125,9 @@ package struct RateControl: Sendable {
         }
         let long = input.acknowledged ?? estimate
         let isLong = input.floorMilliseconds > 2 * input.toleranceMilliseconds
-        let carried = max(isLong ? min(long, input.recentlyAcknowledged ?? long) : long, estimate * Self.leastCarried)
+        let recent = input.recentlyAcknowledged ?? long
+        // A short queue comes at the end of growth, which the longer mean lags behind.
+        let carried = max(isLong ? min(long, recent) : min(max(long, recent), max(estimate, long)), estimate * Self.leastCarried)
         note(capacity: carried)
         let depth = max(0, input.quickFloorMilliseconds - Self.shallowMilliseconds) / Self.deepMilliseconds
         let isDeep = drain?.isDeep ?? (now.nanoseconds(since: lastDeep ?? MonotonicTime(nanoseconds: 0)) > Self.deepInterval)
@@ -235,9 +237,9 @@ package struct RateControl: Sendable {
     /// What a decrease took has to come back before patience ends.
     private static let steadyGain = 0.2
     /// How far above what the path carried last time a steady path is asked again: enough for a queue to show.
-    private static let overCapacity = 0.05
-    private static let topNanoseconds: Int64 = 500_000_000
-    private static let overs = 0.03...0.1
+    private static let overCapacity = 0.1
+    private static let topNanoseconds: Int64 = 300_000_000
+    private static let overs = 0.04...0.25
     private static let wildSeconds = 0.2
     private static let steadyDoubling = 1.0
     private static let wildDoubling = 0.15

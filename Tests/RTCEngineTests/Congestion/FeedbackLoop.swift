@@ -36,7 +36,7 @@ struct FeedbackLoop {
         }
         return TransportFeedback(
             senderSSRC: 1, mediaSSRC: 2, baseSequenceNumber: UInt16(truncatingIfNeeded: numbers.lowerBound),
-            referenceTime64ms: Int32(truncatingIfNeeded: reference << 40 >> 40), feedbackCount: 0, packets: statuses)
+            referenceTime64ms: Int32(truncatingIfNeeded: (reference << 40) >> 40), feedbackCount: 0, packets: statuses)
     }
 
     mutating func handle(_ numbers: Range<Int64>) { controller.handle(report(numbers), now: now) }

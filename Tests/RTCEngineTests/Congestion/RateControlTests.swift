@@ -15,7 +15,7 @@ struct RateControlTests {
             now = now.adding(milliseconds: 50)
             _ = rate.update(
                 RateControl.Input(
-                    usage: usage, floorMilliseconds: floor, quickFloorMilliseconds: floor, toleranceMilliseconds: 30,
+                    usage: usage, floorMilliseconds: floor, quickFloorMilliseconds: floor, toleranceMilliseconds: 30, emptyMilliseconds: 4,
                     acknowledged: acknowledged, recentlyAcknowledged: acknowledged, isAppLimited: isAppLimited,
                     responseNanoseconds: response),
                 now: now)
@@ -53,7 +53,8 @@ struct RateControlTests {
             now = now.adding(milliseconds: 200)
             told = rate.update(
                 RateControl.Input(
-                    usage: .overuse, floorMilliseconds: 60, quickFloorMilliseconds: 60, toleranceMilliseconds: 30, acknowledged: 2e6,
+                    usage: .overuse, floorMilliseconds: 60, quickFloorMilliseconds: 60, toleranceMilliseconds: 30, emptyMilliseconds: 4,
+                    acknowledged: 2e6,
                     recentlyAcknowledged: 2e6, isAppLimited: false, responseNanoseconds: 150_000_000), now: now)
         }
         #expect(told)
