@@ -70,7 +70,7 @@ enum RunReport {
     }
 
     private static func printSamples(_ flow: FlowReport, scenario: Scenario) {
-        print("   s  capacity  estimate   encoder   arrived kbit/s  pacer ms")
+        print("   s  capacity  estimate   encoder   arrived kbit/s  pacer ms  queue seen ms")
         let capacity = scenario.settings.forward.capacity
         var second = 1.0
         while second <= scenario.settings.seconds {
@@ -84,6 +84,7 @@ enum RunReport {
                         right(number(second), 4), right(number(available / 1_000), 10), right(number(estimate / 1_000), 10),
                         right(number(last.encoderRate / 1_000), 10), right(number(inside.reduce(0) { $0 + $1.arrivedBits } / 1_000), 10),
                         right(number((inside.map(\.pacerQueueSeconds).max() ?? 0) * 1_000), 10),
+                        right(number(inside.reduce(0) { $0 + $1.seenQueueMilliseconds } / Double(inside.count)), 15),
                     ].joined())
             }
             second += 1

@@ -76,11 +76,10 @@ package struct DelayEstimator: Sendable {
     }
 
     /// A standing queue below this is tolerated. The larger of two flows tolerates less, so that it gives way first and
-    /// they meet; and the time one full packet takes at the bottleneck is no queue.
+    /// they meet; and the time that one full packet takes at a narrow bottleneck is no queue.
     private var toleranceMilliseconds: Double {
         let rate = max(acked.bitsPerSecond(milliseconds: 500) ?? self.rate.estimate, 50_000)
-        return Self.tolerance
-            + min(Self.sharedTolerance * (Self.sharedRate / rate).squareRoot(), Self.smallTolerance + Self.packetBits / rate * 1_000)
+        return Self.tolerance + min(Self.sharedTolerance * (Self.sharedRate / rate).squareRoot(), Self.mostSharedTolerance)
     }
 
     private mutating func restart() {
@@ -93,11 +92,10 @@ package struct DelayEstimator: Sendable {
 
     private static let tolerance = 12.0
     private static let sharedTolerance = 36.0
-    private static let sharedRate = 2e6
-    private static let smallTolerance = 15.0
+    private static let sharedRate = 1e6
+    private static let mostSharedTolerance = 50.0
     private static let mostLoss = 0.3
     private static let empty = 4.0
-    private static let packetBits = 9_600.0
     /// No queue is so long.
     private static let clockStep: Int64 = 20_000_000_000
 }

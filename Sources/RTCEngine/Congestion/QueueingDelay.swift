@@ -38,7 +38,7 @@ package struct QueueingDelay: Sendable {
     /// Delay of the empty path in the receiver's clock; nil before the first group.
     package var base: Int64? { buckets.min() }
 
-    /// Milliseconds that every group of the last 100 ms, and at least of the last six, has waited.
+    /// Milliseconds that every group of the last 100 ms, and at least of the last eight, has waited.
     package var floorMilliseconds: Double { floor(minimumCount: Self.floorCount, nanoseconds: Self.floorNanoseconds) }
 
     /// The same over the last three groups: sooner, and fooled more easily.
@@ -68,10 +68,12 @@ package struct QueueingDelay: Sendable {
 
     private static let capacity = 64
     private static let heapNanoseconds: Int64 = 33_000_000
-    private static let floorCount = 6
+    /// As many for a flow of few packets as for a larger one beside it: the least of more samples is less.
+    private static let floorCount = 8
     private static let quickCount = 3
     private static let floorNanoseconds: Int64 = 100_000_000
-    /// 30 s: long enough for a queue of ours to have been empty once, short enough for a route that changed.
-    private static let bucketCount = 15
+    /// A minute: two flows that fill a path together seldom leave it empty, and the one that forgets sooner how that was
+    /// takes more and more. Not longer, for clocks drift apart by some milliseconds meanwhile.
+    private static let bucketCount = 30
     private static let bucketNanoseconds: Int64 = 2_000_000_000
 }

@@ -225,9 +225,9 @@ package struct RateControl: Sendable {
     private static let futileCount = 5
     /// Relative growth per second at `growthRate`; it falls with the power of 3/4 of the rate. One would be a fixed step, which makes two
     /// flows meet soonest and large ones crawl.
-    private static let growth = 0.16
+    private static let growth = 0.12
     private static let growthRate = 2e6
-    private static let growths = 0.05...0.4
+    private static let growths = 0.05...0.5
     private static let firstDeviation = 0.1
     private static let deviationGain = 0.25
     private static let capacityGain = 0.5
@@ -239,7 +239,7 @@ package struct RateControl: Sendable {
     /// How far above what the path carried last time a steady path is asked again: enough for a queue to show.
     private static let overCapacity = 0.1
     private static let topNanoseconds: Int64 = 300_000_000
-    private static let overs = 0.04...0.15
+    private static let overs = 0.04...0.25
     private static let wildSeconds = 0.2
     private static let steadyDoubling = 1.0
     private static let wildDoubling = 0.15

@@ -11,6 +11,8 @@ package struct FlowSample: Sendable {
     /// Bits of RTP that arrived since the last sample.
     package var arrivedBits: Double
     package var pacerQueueSeconds: Double
+    /// The queue that the controller sees on the path.
+    package var seenQueueMilliseconds: Double
 }
 
 /// What one direction of media between two peers came to.

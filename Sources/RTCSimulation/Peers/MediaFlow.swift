@@ -243,7 +243,8 @@ struct MediaFlow: Sendable {
         report.samples.append(
             FlowSample(
                 time: now, estimate: Double(sender.sendTargets.estimate.bitsPerSecond), encoderRate: Double(encoder.bitsPerSecond),
-                arrivedBits: Double(arrivedBytes * 8), pacerQueueSeconds: queueSeconds))
+                arrivedBits: Double(arrivedBytes * 8), pacerQueueSeconds: queueSeconds,
+                seenQueueMilliseconds: sender.congestionStatistics.queueingDelayMilliseconds))
         arrivedBytes = 0
     }
 

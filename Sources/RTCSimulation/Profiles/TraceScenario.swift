@@ -10,7 +10,7 @@ extension Scenario {
         forward.queueMilliseconds = 1_000
         var settings = PeerSimulation.Settings(seed: seed, forward: forward, backward: LinkConditions(delayMilliseconds: 20))
         settings.seconds = seconds ?? Double(trace.roundMilliseconds) / 1_000
-        settings.flows[0].call.hasAudio = true
+        settings.flows[0].call.hasAudio = false
         var scenario = Scenario(
             profile: name, settings: settings,
             summary: "\(Int(trace.meanBitsPerSecond / 1_000)) kbit/s on average, \(Int(settings.seconds)) s")
