@@ -48,7 +48,8 @@ extension SessionEngine {
         switch reply {
         case .acknowledged: break
         case .failure(let error):
-            withdraw(name, generation, slotMayBeHeld: false)
+            // What a reply that cannot be read has granted is not known.
+            withdraw(name, generation, slotMayBeHeld: error.code == .decodeFailed)
             throw reported(error)
         case .model, .schema, .clip:
             withdraw(name, generation, slotMayBeHeld: true)
