@@ -73,7 +73,7 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec", "RTCSimulation", "ReactorCore",
+                "RTCBase", "RTCWire", "RTCEngine", "RTCTransport", "RTCCodec", "RTCPeer", "RTCSimulation", "ReactorCore",
                 "CAllocationCounter",
             ],
             path: "Benchmarks", exclude: ["Baselines"], swiftSettings: strict),
@@ -97,7 +97,9 @@ let package = Package(
         .testTarget(name: "RTCCodecTests", dependencies: ["RTCCodec", "RTCBase"], swiftSettings: strict),
         .testTarget(
             name: "RTCPeerTests",
-            dependencies: ["RTCPeer", "RTCTransport", "RTCEngine", "RTCCodec", "RTCWire", "RTCBase", "PeerTestSupport"],
+            dependencies: [
+                "RTCPeer", "RTCTransport", "RTCEngine", "RTCCodec", "RTCWire", "RTCBase", "PeerTestSupport", "CAllocationCounter",
+            ],
             swiftSettings: strict),
         .testTarget(name: "ReactorCoreTests", dependencies: ["ReactorCore"], swiftSettings: strict),
         .testTarget(

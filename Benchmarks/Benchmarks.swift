@@ -45,6 +45,7 @@ struct Benchmarks {
         try ReceiveBenchmark.run(options, into: &report)
         await HandOffBenchmark.run(options, into: &report)
         try CodecBenchmark.run(options, into: &report)
+        try await PublishBenchmark.run(options, into: &report)
         try MessageBenchmark.run(options, into: &report)
         try DataBenchmark.run(options, into: &report)
     }

@@ -7,16 +7,16 @@ package import RTCBase
 
 /// A VP8 or VP9 encoder. Used by one thread at a time.
 ///
-/// The size of the pictures may change. A new size begins with a key frame, except where VP9 becomes smaller than its first
-/// picture in the same shape, or larger again: there the frames before are scaled and built upon.
+/// The size of the pictures may change. A new size begins with a key frame, except where VP9 becomes smaller in the shape of
+/// its first picture, by `side(_:eighths:)`, or larger again: there the frames before are scaled and built upon.
 package final class VPXEncoder {
     package struct Settings: Hashable, Sendable {
         package var codec: VideoCodec
         package var bitsPerSecond: Int
         /// The rate that is expected; the real spacing comes from the pictures' timestamps.
         package var framesPerSecond: Int
-        /// VP8 with more than one stalls on a busy machine.
-        package var threads: Int
+        /// Nil takes what real time needs at the size. VP8 with more than one stalls on a busy machine.
+        package var threads: Int?
         /// libvpx's `cpu-used`: VP8 -16...16, VP9 0...9. Nil takes what real time needs at the size.
         package var speed: Int?
         /// Frames from one key frame to the next at most; nil means the first frame and requested ones only.
@@ -25,7 +25,7 @@ package final class VPXEncoder {
         package var dropsFrames: Bool
 
         package init(
-            codec: VideoCodec, bitsPerSecond: Int = 2_000_000, framesPerSecond: Int = 30, threads: Int = 1, speed: Int? = nil,
+            codec: VideoCodec, bitsPerSecond: Int = 2_000_000, framesPerSecond: Int = 30, threads: Int? = nil, speed: Int? = nil,
             keyFrameInterval: Int? = nil, dropsFrames: Bool = false
         ) {
             self.codec = codec
@@ -53,7 +53,7 @@ package final class VPXEncoder {
     package init(settings: Settings) throws(CodecError) {
         guard
             Self.isAllowed(bitsPerSecond: settings.bitsPerSecond), (1...240).contains(settings.framesPerSecond),
-            (1...16).contains(settings.threads), (-16...16).contains(settings.speed ?? 0),
+            (1...16).contains(settings.threads ?? 1), (-16...16).contains(settings.speed ?? 0),
             (0...100_000).contains(settings.keyFrameInterval ?? 0)
         else {
             throw CodecError(.invalidArgument, function: "VPXEncoder")
@@ -137,7 +137,7 @@ package final class VPXEncoder {
         var raw = cvpx_encoder_settings(
             codec: Int32(settings.codec == .vp9 ? CVPX_CODEC_VP9 : CVPX_CODEC_VP8), width: Int32(newWidth),
             height: Int32(newHeight), kilobits_per_second: Int32(settings.bitsPerSecond / 1000),
-            threads: Int32(settings.threads),
+            threads: Int32(settings.threads ?? Self.threads(settings.codec, pixels: newWidth * newHeight)),
             speed: Int32(settings.speed ?? Self.speed(settings.codec, pixels: newWidth * newHeight)),
             key_frame_interval: Int32(settings.keyFrameInterval ?? 0), drop_frames: settings.dropsFrames ? 1 : 0)
         var code: Int32 = 0
@@ -152,13 +152,21 @@ package final class VPXEncoder {
         return new
     }
 
-    /// VP9 predicts from references of up to twice and down to a sixteenth of the size (bitstream specification §8.5.2.3).
-    /// The same shape, and never over the first size: beyond that libvpx 1.12 has had defects.
+    /// VP9 predicts from references of other sizes (bitstream specification §8.5.2.3), and libvpx scales them. Only steps of an
+    /// eighth of the first size from a quarter up: with any size, or one over the first, libvpx 1.12 has had defects.
     private func canScale(toWidth newWidth: Int, height newHeight: Int) -> Bool {
-        guard settings.codec == .vp9, newWidth <= largestWidth, newHeight <= largestHeight else { return false }
-        // Sides are rounded to even numbers, each on its own.
-        return abs(newWidth * largestHeight - newHeight * largestWidth) <= 2 * max(largestWidth, largestHeight)
+        guard settings.codec == .vp9, min(newWidth, newHeight) >= Self.smallestScaledSide else { return false }
+        return (2...8).contains { eighths in
+            newWidth == Self.side(largestWidth, eighths: eighths) && newHeight == Self.side(largestHeight, eighths: eighths)
+        }
     }
+
+    /// A side of a smaller picture of the same shape: eighths of it, made even below the full size.
+    package static func side(_ full: Int, eighths: Int) -> Int {
+        eighths >= 8 ? full : max(2, full * eighths / 8 & ~1)
+    }
+
+    private static let smallestScaledSide = 48
 
     private func stop() {
         cvpx_encoder_destroy(handle)
@@ -172,6 +180,9 @@ package final class VPXEncoder {
         case .vp9: pixels > 1280 * 720 ? 9 : 8
         }
     }
+
+    /// VP9 above 720p takes more than a core at times. VP8's row threads wait in a spin and are left alone.
+    private static func threads(_ codec: VideoCodec, pixels: Int) -> Int { codec == .vp9 && pixels > 1280 * 720 ? 2 : 1 }
 
     private static func isAllowed(bitsPerSecond: Int) -> Bool { (1_000...1_000_000_000).contains(bitsPerSecond) }
 }

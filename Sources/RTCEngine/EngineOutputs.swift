@@ -7,8 +7,8 @@ package import RTCBase
 /// Collected results of one or more engine calls, drained by the shell (style guide §4, packet machines).
 package struct EngineOutputs: Sendable {
     /// Unprotected RTP packets to send now, in this order, before the RTCP; `rtpPackets` says where each lies.
-    package internal(set) var rtp = ByteWriter(reservingCapacity: 16_384)
-    package internal(set) var rtpPackets: [Range<Int>] = []
+    package var rtp = ByteWriter(reservingCapacity: 16_384)
+    package var rtpPackets: [Range<Int>] = []
     /// Unprotected RTCP datagrams, one after the other; `rtcpPackets` says where each lies.
     package private(set) var rtcp = ByteWriter(reservingCapacity: 2048)
     package private(set) var rtcpPackets: [Range<Int>] = []

@@ -1,7 +1,8 @@
 // All engine parts of one connection behind one set of calls; the only thing the shell drives. In: unprotected RTP and
-// RTCP datagrams, requests of decoders and the app, time. Out: everything in `EngineOutputs`. A packet's way: header and
-// extensions, transport-wide feedback, the section it belongs to, then its stream (video) or straight on (audio).
-// RFC 3550, RFC 4588, RFC 9143 §9.2. Left out: sending media (`Send/`), negotiation, data channels, playout.
+// RTCP datagrams, encoded media, requests of decoders and the app, time. Out: everything in `EngineOutputs`. A received
+// packet's way: header and extensions, transport-wide feedback, the section it belongs to, then its stream (video) or
+// straight on (audio); what is sent goes through `SendSide`. RFC 3550, RFC 4588, RFC 9143 §9.2. Left out: negotiation, data
+// channels, playout.
 
 package import RTCBase
 import RTCWire
@@ -45,6 +46,10 @@ package struct PeerEngine: Sendable {
     private var received: [RTCPPacket] = []
     /// The media source named in transport-wide feedback: the latest one.
     private var lastMediaSSRC: UInt32 = 0
+    var sending: SendSide
+    private var synchronizer: MediaSynchronizer
+    /// The wall clock at `MonotonicTime` zero.
+    private let ntpOffset: NTPTimestamp
 
     package init(
         session: NegotiatedSession, localSSRC: UInt32, cname: String, pool: FrameBufferPool, send: SendSettings = SendSettings()
@@ -71,6 +76,9 @@ package struct PeerEngine: Sendable {
             }
             sections.append(Section(receiver: receiver, roles: Self.roles(of: section)))
         }
+        synchronizer = MediaSynchronizer(kinds: session.sections.map { $0.accepted && $0.receives ? $0.kind : nil })
+        sending = SendSide(session: session, cname: cname, settings: send)
+        ntpOffset = send.ntpOffset
         extensionIDs = ids
         usesTransportFeedback = reports
     }
@@ -86,6 +94,7 @@ package struct PeerEngine: Sendable {
             return sendDueReports(now: now, into: &out)
         }
         lastMediaSSRC = header.ssrc
+        let (frames, arrivals) = (out.frames.count, out.audio.count)
         switch (sections[index].receiver, sections[index].roles[Int(header.payloadType & 0x7F)]) {
         case (.video(let stream), .video(let codec)):
             video[stream].handleMedia(packet, header: header, codec: codec, now: now, context: &context, into: &out)
@@ -95,6 +104,10 @@ package struct PeerEngine: Sendable {
             audio[stream].handle(packet, header: header, now: now, context: &context, into: &out)
         default:
             context.drops.count(.unknownStream)
+        }
+        noteFrames(from: frames, in: out)
+        for arrival in out.audio[arrivals...] {
+            synchronizer.noteArrival(section: arrival.section, ssrc: arrival.ssrc, timestamp: arrival.timestamp, arrival: now)
         }
         sendDueReports(now: now, into: &out)
     }
@@ -108,16 +121,24 @@ package struct PeerEngine: Sendable {
         }
         for item in received {
             switch item {
-            case .senderReport(let report): handle(report, now: now, into: &out)
+            case .senderReport(let report):
+                handle(report, now: now, into: &out)
+                handle(report.reports, now: now, into: &out)
+            case .receiverReport(let report): handle(report.reports, now: now, into: &out)
             case .goodbye(let goodbye):
                 for ssrc in goodbye.ssrcs {
                     guard let section = router.section(of: ssrc) else { continue }
                     out.events.append(.goodbye(section: section, ssrc: ssrc))
                 }
-            // Reports on and requests for what we send belong to the send side.
-            default: break
+            case .genericNACK(let request): sending.handle(request, now: now, into: &out)
+            case .pictureLossIndication(let request): sending.handle(request, now: now, into: &out)
+            case .fullIntraRequest(let request): sending.handle(request, now: now, into: &out)
+            case .transportFeedback(let feedback): sending.handle(feedback, now: now, into: &out)
+            case .receiverEstimatedMaxBitrate(let estimate): sending.handle(estimate, now: now, into: &out)
+            case .sourceDescription, .unknown: break
             }
         }
+        sendDueReports(now: now, into: &out)
     }
 
     /// The decoder of `section` cannot go on without a key frame.
@@ -146,23 +167,47 @@ package struct PeerEngine: Sendable {
     package func nextDeadline() -> MonotonicTime? {
         var deadline = earlier(scheduler.nextDeadline, usesTransportFeedback ? feedback.nextDeadline : nil)
         for index in video.indices { deadline = earlier(deadline, video[index].nextDeadline(roundTrip: context.roundTrip)) }
-        return deadline
+        return earlier(deadline, sending.nextDeadline())
     }
 
     package mutating func handleTimeout(now: MonotonicTime, into out: inout EngineOutputs) {
+        let frames = out.frames.count
         for index in video.indices { video[index].handleTimeout(now: now, context: &context, into: &out) }
+        noteFrames(from: frames, in: out)
+        sending.handleTimeout(now: now, into: &out)
         sendDueReports(now: now, into: &out)
     }
 
-    package var drops: DropCounters { context.drops }
+    package var drops: DropCounters {
+        var drops = context.drops
+        drops.merge(sending.drops)
+        return drops
+    }
 
     /// Nil for a section that receives nothing.
     package func statistics(section: Int) -> ReceiveStreamStatistics? {
         guard sections.indices.contains(section) else { return nil }
         switch sections[section].receiver {
-        case .video(let stream): return video[stream].snapshot
+        case .video(let stream):
+            var snapshot = video[stream].snapshot
+            if let offset = synchronizer.audioOffset(ofVideo: section) {
+                snapshot.audioOffsetSeconds = Double(offset.nanoseconds) / 1e9
+                snapshot.isAudioOffsetFromReports = offset.isFromReports
+            }
+            return snapshot
         case .audio(let stream): return audio[stream].snapshot
         case .none: return nil
+        }
+    }
+
+    /// When the sender made what has this timestamp, on its own wall clock; nil before the stream's first sender report.
+    package func senderTime(section: Int, rtpTimestamp: UInt32) -> NTPTimestamp? {
+        synchronizer.senderTime(section: section, timestamp: rtpTimestamp)
+    }
+
+    private mutating func noteFrames(from first: Int, in out: EngineOutputs) {
+        for (section, frame) in out.frames[first...] {
+            synchronizer.noteArrival(section: section, ssrc: frame.ssrc, timestamp: frame.rtpTimestamp, arrival: frame.completeTime)
         }
     }
 
@@ -182,19 +227,40 @@ package struct PeerEngine: Sendable {
             audio[stream].handleSenderReport(report, now: now)
         case .none: return
         }
+        synchronizer.handleReport(section: section, ssrc: report.ssrc, ntp: report.ntp, rtpTimestamp: report.rtpTimestamp)
         out.events.append(
             .senderReport(section: section, ssrc: report.ssrc, ntp: report.ntp, rtpTimestamp: report.rtpTimestamp, arrival: now))
     }
 
-    private mutating func sendDueReports(now: MonotonicTime, into out: inout EngineOutputs) {
+    /// What the peer says about our streams.
+    private mutating func handle(_ blocks: [ReportBlock], now: MonotonicTime, into out: inout EngineOutputs) {
+        let ntp = ntpOffset.adding(nanoseconds: now.nanoseconds)
+        for block in blocks {
+            guard let roundTrip = sending.handle(block, ntp: ntp, now: now, into: &out) else { continue }
+            context.roundTrip.report(nanoseconds: roundTrip)
+        }
+    }
+
+    mutating func sendDueReports(now: MonotonicTime, into out: inout EngineOutputs) {
         if usesTransportFeedback {
             feedback.writeDue(now: now, senderSSRC: context.localSSRC, mediaSSRC: lastMediaSSRC, into: &out)
         }
-        guard scheduler.takeDue(now: now) else { return }
+        let starts = sending.takeStartsReporting()
+        if starts { scheduler.startSending(now: now) }
+        let isDue = scheduler.takeDue(now: now)
+        guard isDue || starts else { return }
         reportBlocks.removeAll(keepingCapacity: true)
+        if isDue { makeReportBlocks(now: now) }
+        guard sending.reports else {
+            if scheduler.hasReceived { scheduler.writeReport(reportBlocks, into: &out) }
+            return
+        }
+        out.appendRTCP { sending.writeReports(reportBlocks, ntpOffset: ntpOffset, now: now, into: &$0) }
+    }
+
+    private mutating func makeReportBlocks(now: MonotonicTime) {
         for index in video.indices { if let block = video[index].makeReportBlock(now: now) { reportBlocks.append(block) } }
         for index in audio.indices { if let block = audio[index].makeReportBlock(now: now) { reportBlocks.append(block) } }
-        scheduler.writeReport(reportBlocks, into: &out)
     }
 
     private static func roles(of section: NegotiatedSection) -> [PayloadRole] {

@@ -29,12 +29,15 @@ struct AudioPace: Sendable {
 
     /// A block left, and `waiting` are behind it.
     mutating func onSent(waiting: Int, now: MonotonicTime) {
+        var base = max(next ?? now, now)
         if waiting == 0 {
+            // What comes next is on time again.
+            if isDraining { base = now }
             isDraining = false
             backlogSince = nil
         }
-        let interval = isDraining ? Self.intervalNanoseconds / 2 : Self.intervalNanoseconds
-        next = max(next ?? now, now).adding(nanoseconds: interval)
+        base = base.adding(nanoseconds: isDraining ? Self.intervalNanoseconds / 2 : Self.intervalNanoseconds)
+        next = base
     }
 
     /// Half a per cent under 20 ms: an app whose clock is a little fast is followed without a queue.

@@ -22,6 +22,12 @@ package final class LocalTrack: Sendable {
         /// Pictures replaced by a newer one, skipped because the network was behind, or not encodable; audio packets'
         /// worth of samples that had to go because too many waited.
         package var dropped: UInt64 = 0
+
+        package init(pushed: UInt64 = 0, encoded: UInt64 = 0, dropped: UInt64 = 0) {
+            self.pushed = pushed
+            self.encoded = encoded
+            self.dropped = dropped
+        }
     }
 
     fileprivate struct State {
@@ -34,7 +40,7 @@ package final class LocalTrack: Sendable {
         /// What workers that are gone have counted.
         var encodedBefore: UInt64 = 0
         var droppedBefore: UInt64 = 0
-        var clock = CaptureClock()
+        var clock = CaptureStamper()
         /// Of the frames that carry a trailer, counted from 1 for as long as the track lives.
         var lastFrameID: UInt64 = 0
     }

@@ -21,7 +21,11 @@ package struct PeerConfiguration: Sendable {
     package var offersFrameMetadata = true
     /// What we are willing to reassemble from chunked messages; nil offers no chunking (wire protocol §5.8).
     package var chunkingMaxMessageBytes: Int? = 67_108_864
-    /// Data channels to open, in this order, ordered and reliable.
+    /// Have a data section in the offer, take one into the answer.
+    package var offersDataChannels = true
+    /// The peer closing the last channel ends the connection, as it ends a session of the vendor's runtime.
+    package var endsWithLastChannel = true
+    /// Data channels to open, in this order, ordered and reliable; those that the peer opens come besides.
     package var channels: [String] = ["data", "control"]
     /// Sent on a channel right behind its OPEN, before the peer can have sent anything (wire protocol §5.2).
     package var firstMessages: [(channel: String, bytes: [UInt8])] = []
@@ -57,7 +61,7 @@ package struct PeerLoss: Sendable, Hashable {
 
 /// What a peer connection reports, on the network thread, in order.
 package enum PeerEvent: Sendable {
-    /// A local candidate (`candidate:...`) found after the offer was made.
+    /// A local candidate (`candidate:...`) found after the offer or answer was made.
     case localCandidate(String)
     case gatheringDone
     case iceConnected
@@ -94,4 +98,16 @@ package struct AppliedAnswer: Sendable {
     package var receivedTracks: [(track: String, mid: String)]
     /// Tracks that will carry nothing, with a sentence why.
     package var rejectedTracks: [(track: String, reason: String)]
+}
+
+/// The answer as it leaves, and what was agreed.
+package struct LocalAnswer: Sendable {
+    package var sdp: String
+    /// Tracks that come, and tracks that go once they are published, each with the mid of its section.
+    package var receivedTracks: [(track: String, mid: String)]
+    package var sentTracks: [(track: String, mid: String)]
+    /// Tracks that will carry nothing, with a sentence why.
+    package var rejectedTracks: [(track: String, reason: String)]
+    /// No further candidate will follow.
+    package var gatheringComplete: Bool
 }

@@ -49,6 +49,21 @@ package actor PeerConnection {
     /// Applies the peer's answer; from here the connection comes up by itself and reports events.
     package func apply(answer: String) throws(PeerError) -> AppliedAnswer { try core.apply(answer: answer) }
 
+    /// Answers a peer's offer, in place of `makeOffer` and `apply`; host candidates are inside the answer. From here the
+    /// connection comes up by itself and reports events. After a throw it is only good for closing.
+    ///
+    /// - Parameter trackNames: the track of each mid when signalling told; without it tracks and offered sections of a kind
+    ///   meet in order, as far as their directions fit.
+    package func makeAnswer(to offer: String, trackNames: [String: String] = [:]) throws(PeerError) -> LocalAnswer {
+        try core.makeAnswer(to: offer, trackNames: trackNames)
+    }
+
+    /// Candidates of the peer (`candidate:...`, with or without `a=`) that its signalling told one by one, in any order
+    /// with its description. What cannot be used is skipped and counted (ICE-01).
+    package func addRemoteCandidates(_ lines: [String], isLast: Bool = false) {
+        core.addRemoteCandidates(lines, isLast: isLast)
+    }
+
     /// Queues one message on a channel.
     package func send(_ bytes: [UInt8], isText: Bool = false, channel: String) throws(PeerError) {
         try core.send(bytes, isText: isText, channel: channel)
@@ -84,7 +99,8 @@ package actor PeerConnection {
         return PeerStatistics(
             timestamp: NetworkExecutor.now(), roundTripNanoseconds: core.roundTripNanoseconds,
             packetsReceived: core.packetsReceived, bytesReceived: core.bytesReceived, packetsSent: core.packetsSent,
-            bytesSent: core.bytesSent, inbound: core.inboundStatistics, outbound: core.outboundStatistics, drops: drops,
+            bytesSent: core.bytesSent, inbound: core.inboundStatistics, outbound: core.outboundStatistics,
+            availableOutgoingBitrate: core.availableOutgoingBitrate, drops: drops,
             localCandidateType: pair?.localType.rawValue, remoteCandidateType: pair?.remoteType.rawValue,
             relayProtocol: pair?.relayProtocol?.rawValue,
             isConnected: core.isIceConnected && !core.isLost, srtpProfile: core.srtpProfile.map { "\($0)" })

@@ -154,8 +154,12 @@ extension PeerCore {
 
     private func handle(_ event: DataChannelEvent) {
         switch event {
-        case .opened(let id, _):
-            guard let label = channelLabels[id] else { return }
+        case .opened(let id, let label):
+            if channelLabels[id] == nil {
+                // The peer opened it. Two channels of one name are told apart by nobody: what is sent goes to the first.
+                channelLabels[id] = label
+                if channelIDs[label] == nil { channelIDs[label] = id }
+            }
             markOpen(label)
         case .message(let id, let isText, let bytes):
             guard let label = channelLabels[id] else { return drops.count(.unknownChannel) }
@@ -165,13 +169,16 @@ extension PeerCore {
             let label = channelLabels[id] ?? "data"
             lose(PeerLoss(.transport, "the \(label) channel broke its message framing"))
         case .closed(let id):
-            guard let label = channelLabels[id] else { return }
-            // From here a call on this channel is refused; it would wait for a reply that cannot come.
-            channelIDs[label] = nil
+            guard let label = channelLabels.removeValue(forKey: id) else { return }
             outboxes[id] = nil
+            if channelIDs[label] == id { channelIDs[label] = channelLabels.first { $0.value == label }?.key }
+            guard channelIDs[label] == nil else { return }
+            // From here a call on this channel is refused; it would wait for a reply that cannot come.
             openChannels.remove(label)
             onEvent?(.channelClosed(label))
-            if openChannels.isEmpty { lose(PeerLoss(.closedByPeer, "the server closed the data channels")) }
+            if openChannels.isEmpty, configuration.endsWithLastChannel {
+                lose(PeerLoss(.closedByPeer, "the server closed the data channels"))
+            }
         }
     }
 

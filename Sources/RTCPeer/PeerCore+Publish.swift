@@ -192,6 +192,11 @@ extension PeerCore {
 
     // MARK: Readings
 
+    var availableOutgoingBitrate: Int? {
+        guard let engine, senders.contains(where: { $0 != nil }) else { return nil }
+        return Int(engine.sendTargets.estimate.bitsPerSecond)
+    }
+
     var outboundStatistics: [PeerStatistics.Outbound] {
         guard let session, let engine else { return [] }
         return session.sections.enumerated().compactMap { index, section -> PeerStatistics.Outbound? in

@@ -40,7 +40,7 @@ extension PeerCore {
         }
         srtpProfile = keys.profile
         onEvent?(.dtlsConnected)
-        startDataChannels(session)
+        if session.hasDataChannels { startDataChannels(session) }
         replayEarlyPackets()
         rearm()
     }

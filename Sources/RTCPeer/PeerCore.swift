@@ -31,6 +31,9 @@ final class PeerCore {
     let offerConfiguration: OfferConfiguration
     var offer: SessionDescription?
     var session: NegotiatedSession?
+    /// The peer's candidates that came before its offer (ICE-12); bounded.
+    var earlyCandidates = BoundedQueue<String>(capacity: 64)
+    var isRemoteGatheringDone = false
 
     // Media
     var engine: PeerEngine?
@@ -74,7 +77,7 @@ final class PeerCore {
     var isClosed = false
     var isLost = false
     var gatheringComplete = false
-    /// What the offer carried; other candidates become events.
+    /// What our description carried; other candidates become events.
     var offeredCandidates: Set<String> = []
 
     // Counters
@@ -99,7 +102,7 @@ final class PeerCore {
             tracks: tracks, videoCodecs: configuration.videoCodecs,
             offersFrameMetadata: configuration.offersFrameMetadata,
             chunkingMaxMessageBytes: configuration.chunkingMaxMessageBytes,
-            streamID: "reactor-stream", cname: RandomToken.make(length: 16))
+            offersDataChannels: configuration.offersDataChannels, streamID: "reactor-stream", cname: RandomToken.make(length: 16))
         var generator = SystemRandomNumberGenerator()
         offerBuilder = OfferBuilder(
             configuration: offerConfiguration, sessionID: RandomToken.decimal(), using: &generator)
@@ -108,13 +111,13 @@ final class PeerCore {
 
     deinit { sendScratch.deallocate() }
 
-    // MARK: Offer and answer
+    // MARK: Start
 
-    /// Starts gathering and writes the offer with every candidate that is known at once (the host addresses); what
-    /// STUN and TURN servers find follows as events.
-    func makeOffer() throws(TransportError) -> LocalOffer {
+    /// Makes the ICE agent, starts gathering, and says what a description needs to carry. Host candidates are all there at
+    /// once; what STUN and TURN servers find follows as events.
+    func startTransport(isControlling: Bool) throws(TransportError) -> LocalTransportParameters {
         var iceConfiguration = ICEAgent.Configuration()
-        iceConfiguration.isControlling = true
+        iceConfiguration.isControlling = isControlling
         iceConfiguration.servers = configuration.iceServers.map {
             ICEServer(url: $0.url, username: $0.username, credential: $0.credential)
         }
@@ -130,51 +133,16 @@ final class PeerCore {
         try agent.startGathering()
         guard let fingerprint = identity.fingerprint() else { throw TransportError(.dtlsFailed, "the certificate has no fingerprint") }
 
-        // Host candidates are all there by now; they are told once more as events and left out then.
+        // Host candidates are told once more as events and left out then.
         offeredCandidates = Set(agent.localCandidates)
         gatheringComplete = agent.isGatheringDone
-        let local = LocalTransportParameters(
-            usernameFragment: agent.localUsernameFragment, password: agent.localPassword,
-            fingerprint: Fingerprint(algorithm: "sha-256", value: fingerprint), candidates: agent.localCandidates,
-            gatheringComplete: gatheringComplete)
-        let description = offerBuilder.offer(local)
-        offer = description
         let timer = executor.makeTimer { [weak self] in self?.timerFired() }
         self.timer = timer
         rearm()
-        return LocalOffer(
-            sdp: description.write(),
-            sections: zip(tracks, description.sections).map { LocalOffer.Section(track: $0, mid: $1.mid ?? "") },
+        return LocalTransportParameters(
+            usernameFragment: agent.localUsernameFragment, password: agent.localPassword,
+            fingerprint: Fingerprint(algorithm: "sha-256", value: fingerprint), candidates: agent.localCandidates,
             gatheringComplete: gatheringComplete)
-    }
-
-    /// Applies the peer's answer and starts connecting.
-    func apply(answer text: String) throws(PeerError) -> AppliedAnswer {
-        guard !isClosed, let offer, let ice else { throw PeerError(.invalidState, "the connection is closed") }
-        let negotiated: NegotiatedSession
-        do {
-            let answer = try SessionDescription(parsing: text)
-            negotiated = try AnswerApplier.apply(answer, to: offer, configuration: offerConfiguration)
-        } catch let error as SDPError {
-            throw PeerError(.malformedDescription, "the server's SDP answer cannot be read: \(error)")
-        } catch let error as NegotiationError {
-            throw PeerError(.negotiation, error.message)
-        } catch {
-            throw PeerError(.negotiation, "\(error)")
-        }
-        session = negotiated
-        let now = executor.now
-        startMedia(negotiated)
-        try startSecurity(negotiated, now: now)
-        guard ice.setRemote(usernameFragment: negotiated.usernameFragment, password: negotiated.password) else {
-            throw PeerError(.negotiation, "the server's ICE credentials in its SDP answer are malformed")
-        }
-        ice.addRemoteCandidates(negotiated.candidates)
-        if negotiated.endOfCandidates { ice.setRemoteGatheringDone() }
-        rearm()
-        return AppliedAnswer(
-            receivedTracks: negotiated.sections.filter { $0.accepted && $0.receives }.map { ($0.trackName, $0.mid) },
-            rejectedTracks: negotiated.rejectedTracks.map { ($0.trackName, $0.description) })
     }
 
     // MARK: ICE
@@ -340,8 +308,9 @@ final class PeerCore {
         nextTick = now.adding(milliseconds: Self.tickMilliseconds)
         silentTicks = heardSinceTick ? 0 : silentTicks + 1
         heardSinceTick = false
-        // Before there are keys the handshake has time limits of its own, and the peer may have nothing to say.
-        if srtp == nil { silentTicks = 0 }
+        // Before there are keys the handshake has time limits of its own, and the peer may have nothing to say. Without an
+        // association it can be asked nothing; then the consent checks of ICE decide alone.
+        if srtp == nil || sctp == nil { silentTicks = 0 }
         if silentTicks * Int(Self.tickMilliseconds) >= configuration.silenceLimitMilliseconds {
             lose(PeerLoss(.silence, "nothing was heard from the server for \(Double(configuration.silenceLimitMilliseconds) / 1000) s"))
             return

@@ -5,6 +5,7 @@
 // bits than the way down left, and longer each time that it did not last.
 
 internal import RTCBase
+internal import RTCCodec
 
 /// Chooses among steps of 1, 3/4, 1/2, 3/8 and 1/4 of each side.
 struct ResolutionAdapter: Sendable {
@@ -110,11 +111,13 @@ struct ResolutionAdapter: Sendable {
         if now.milliseconds(since: since) >= upDelayMilliseconds { goUp(now: now) }
     }
 
-    /// Too few bits by the measure and it shows, or more bits made than allowed although the quantizer is at its end.
+    /// Too few bits by the measure and it shows; or the quantizer is at its end, and there are fewer bits than a way up takes or
+    /// more are made than allowed.
     private var isStarved: Bool {
-        guard let quantizer else { return false }
-        if overshoots, quantizer >= Self.worstQuantizer { return true }
-        return quantizer >= Self.poorQuantizer && bitsPerPixel(at: step) < thresholds.low(pixels: size(of: step).pixels)
+        guard let quantizer, quantizer >= Self.poorQuantizer else { return false }
+        let (bits, pixels) = (bitsPerPixel(at: step), size(of: step).pixels)
+        if bits < thresholds.low(pixels: pixels) { return true }
+        return quantizer >= Self.worstQuantizer && (overshoots || bits < thresholds.high(pixels: pixels))
     }
 
     private mutating func goDown(isSevere: Bool, now: MonotonicTime) {
@@ -163,9 +166,9 @@ struct ResolutionAdapter: Sendable {
 
     private func size(of step: Int) -> Size {
         guard step > 0 else { return source }
-        let (numerator, denominator) = Self.steps[step]
-        func side(_ full: Int) -> Int { max(2, full * numerator / denominator & ~1) }
-        return Size(width: side(source.width), height: side(source.height))
+        return Size(
+            width: VPXEncoder.side(source.width, eighths: Self.steps[step]),
+            height: VPXEncoder.side(source.height, eighths: Self.steps[step]))
     }
 
     /// The smallest step with a picture that is still worth sending.
@@ -193,7 +196,8 @@ struct ResolutionAdapter: Sendable {
         }
     }
 
-    static let steps: [(numerator: Int, denominator: Int)] = [(1, 1), (3, 4), (1, 2), (3, 8), (1, 4)]
+    /// Eighths of each side.
+    private static let steps = [8, 6, 4, 3, 2]
     private static let fewestPixels = 160 * 90
     private static let settleMilliseconds: Int64 = 500
     private static let firstSettleMilliseconds: Int64 = 2_000

@@ -36,12 +36,12 @@ struct VideoEncodeSession: ~Copyable {
         return ResolutionAdapter.ceiling(width: size.width, height: size.height, framesPerSecond: rate)
     }
 
-    /// Scales if need be and encodes.
+    /// Scales if need be and encodes; nil when the encoder left the picture out.
     ///
     /// - Throws: what the encoder throws; the session is to be reset then.
     mutating func encode(
         _ input: VideoEncodeWorker.Input, bitsPerSecond: Int, forceKeyFrame: Bool
-    ) throws(CodecError) -> EncodedFrame {
+    ) throws(CodecError) -> EncodedFrame? {
         adapter.setRate(bitsPerSecond: bitsPerSecond)
         let size = adapter.size(forWidth: input.picture.width, height: input.picture.height, now: input.pushed)
         var picture = input.picture
@@ -52,12 +52,10 @@ struct VideoEncodeSession: ~Copyable {
             picture = scaled
         }
         // The rate control budgets by the pushes: capture times may stand still or jump.
-        encoderTime = max(encoderTime + Self.shortestInterval, CaptureClock.ticks(micros: input.pushed.nanoseconds / 1000))
+        encoderTime = max(encoderTime + Self.shortestInterval, CaptureStamper.ticks(micros: input.pushed.nanoseconds / 1000))
         picture.rtpTimestamp = UInt32(truncatingIfNeeded: encoderTime)
-        let encoder = try self.encoder(bitsPerSecond: bitsPerSecond, size: size)
-        guard var frame = try encoder.encode(picture, forceKeyFrame: forceKeyFrame, pool: framePool) else {
-            throw CodecError(.library, function: "VPXEncoder.encode")
-        }
+        let encoder = try self.encoder(bitsPerSecond: bitsPerSecond)
+        guard var frame = try encoder.encode(picture, forceKeyFrame: forceKeyFrame, pool: framePool) else { return nil }
         frame.rtpTimestamp = input.rtpTimestamp
         width = size.width
         height = size.height
@@ -69,14 +67,12 @@ struct VideoEncodeSession: ~Copyable {
     /// The next picture begins with a new encoder.
     mutating func reset() { encoder = nil }
 
-    private mutating func encoder(bitsPerSecond: Int, size: ResolutionAdapter.Size) throws(CodecError) -> VPXEncoder {
+    private mutating func encoder(bitsPerSecond: Int) throws(CodecError) -> VPXEncoder {
         if let encoder {
             if encoder.settings.bitsPerSecond != bitsPerSecond { try encoder.setBitrate(bitsPerSecond) }
             return encoder
         }
-        // VP9 above 720p needs more than a core at times; VP8's row threads wait in a spin and are left alone.
-        let threads = codec == .vp9 && size.pixels > 1280 * 720 ? 2 : 1
-        let new = try VPXEncoder(settings: .init(codec: codec, bitsPerSecond: bitsPerSecond, threads: threads))
+        let new = try VPXEncoder(settings: .init(codec: codec, bitsPerSecond: bitsPerSecond))
         encoder = new
         return new
     }

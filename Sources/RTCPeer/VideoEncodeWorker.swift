@@ -15,7 +15,7 @@ final class VideoEncodeWorker: Sendable {
         var keyFrames: UInt64 = 0
         /// Pictures replaced by a newer one.
         var replaced: UInt64 = 0
-        /// Pictures skipped because the network is behind.
+        /// Pictures skipped because the network is behind, or that the encoder left out.
         var skipped: UInt64 = 0
         var encodeErrors: UInt64 = 0
         var encodeNanoseconds: UInt64 = 0
@@ -171,11 +171,15 @@ final class VideoEncodeWorker: Sendable {
             if let ceiling = session.newCeiling(for: input.picture, now: input.pushed) { onCeiling(ceiling) }
             do throws(CodecError) {
                 let frame = try session.encode(input, bitsPerSecond: work.bitsPerSecond, forceKeyFrame: work.needsKeyFrame)
-                let took = NetworkExecutor.now().nanoseconds(since: began)
+                let took = UInt64(max(0, NetworkExecutor.now().nanoseconds(since: began)))
+                guard let frame else {
+                    skipped(afterRequest: work.needsKeyFrame, nanoseconds: took)
+                    continue
+                }
                 state.withLock { state in
                     state.counts.encoded += 1
                     if frame.isKeyFrame { state.counts.keyFrames += 1 }
-                    state.counts.encodeNanoseconds &+= UInt64(max(0, took))
+                    state.counts.encodeNanoseconds &+= took
                     state.counts.width = session.width
                     state.counts.height = session.height
                     state.counts.framesPerSecond = session.framesPerSecond
@@ -189,6 +193,14 @@ final class VideoEncodeWorker: Sendable {
                     state.needsKeyFrame = true
                 }
             }
+        }
+    }
+
+    private func skipped(afterRequest needsKeyFrame: Bool, nanoseconds: UInt64) {
+        state.withLock { state in
+            state.counts.skipped += 1
+            state.counts.encodeNanoseconds &+= nanoseconds
+            if needsKeyFrame { state.needsKeyFrame = true }
         }
     }
 

@@ -66,6 +66,30 @@ package enum ProcessResources {
     package static var descriptorCount: Int { entries("/proc/self/fd") }
     package static var threadCount: Int { entries("/proc/self/task") }
 
+    /// Threads of this process with that name.
+    package static func threads(named name: String) -> Int {
+        names("/proc/self/task").filter { id in
+            guard let file = fopen("/proc/self/task/\(id)/comm", "r") else { return false }
+            defer { fclose(file) }
+            var line = [CChar](repeating: 0, count: 32)
+            guard fgets(&line, Int32(line.count), file) != nil else { return false }
+            return line.prefix { $0 != 0 && $0 != 10 }.elementsEqual(name.utf8.map { CChar(bitPattern: $0) })
+        }.count
+    }
+
+    private static func names(_ path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var result: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { result.append(name) }
+        }
+        return result
+    }
+
     private static func entries(_ path: String) -> Int {
         guard let directory = opendir(path) else { return 0 }
         defer { closedir(directory) }

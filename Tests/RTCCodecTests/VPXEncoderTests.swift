@@ -67,4 +67,64 @@ struct VPXEncoderTests {
         broken.height = 4000
         #expect(kind { try encoder.encode(broken, pool: pool) } == .invalidArgument)
     }
+
+    @Test("VP9 becomes smaller and larger again without a key frame, and what is decoded is the picture")
+    func scaledReferences() throws {
+        let pool = FrameBufferPool()
+        let encoder = try VPXEncoder(settings: .init(codec: .vp9, bitsPerSecond: 3_000_000))
+        let decoder = try VPXDecoder(codec: .vp9)
+        let sizes = [(640, 360), (480, 270), (320, 180), (480, 270), (640, 360)]
+        for (index, (width, height)) in sizes.enumerated() {
+            for time in 0..<6 {
+                var source = Pictures.moving(width: width, height: height, time: 0, pool: pool)
+                source.rtpTimestamp = UInt32((index * 6 + time) * 3000)
+                let frame = try #require(try encoder.encode(source, pool: pool))
+                #expect(frame.isKeyFrame == (index == 0 && time == 0))
+                let picture = try #require(try decoder.decode(frame, pool: pool))
+                #expect(picture.width == width && picture.height == height)
+                if time == 5 {
+                    let difference = Pictures.difference(source, picture)
+                    #expect(difference.y < 8 && difference.u < 8 && difference.v < 8, "\(difference) at \(width)")
+                }
+            }
+        }
+    }
+
+    @Test("VID-08 other sizes and shapes follow each other, each decoded with its own size", arguments: [VideoCodec.vp8, .vp9])
+    func sizes(codec: VideoCodec) throws {
+        let pool = FrameBufferPool()
+        let encoder = try VPXEncoder(settings: .init(codec: codec, bitsPerSecond: 3_000_000))
+        let decoder = try VPXDecoder(codec: codec)
+        for (width, height) in [(320, 180), (640, 360), (1280, 720), (160, 90), (853, 479), (90, 160), (1, 1), (639, 361), (3, 2)] {
+            for time in 0..<3 {
+                let source = Pictures.moving(width: width, height: height, time: 0, pool: pool)
+                let frame = try #require(try encoder.encode(source, pool: pool))
+                let picture = try #require(try decoder.decode(frame, pool: pool))
+                #expect(picture.width == width && picture.height == height)
+                #expect(time > 0 || frame.isKeyFrame)
+                if time == 2, width > 16 { #expect(Pictures.difference(source, picture).y < 12) }
+            }
+        }
+    }
+
+    @Test("a change of the rate makes no key frame, and the quantizer shows it", arguments: [VideoCodec.vp8, .vp9])
+    func rateChanges(codec: VideoCodec) throws {
+        let pool = FrameBufferPool()
+        let encoder = try VPXEncoder(settings: .init(codec: codec, bitsPerSecond: 2_000_000))
+        #expect(encoder.lastQuantizer == nil)
+        var random = SeededGenerator(seed: 5)
+        var quantizers: [Int] = []
+        for time in 0..<60 {
+            try encoder.setBitrate(time % 20 < 10 ? 2_000_000 : 100_000)
+            let source = Pictures.moving(width: 320, height: 180, time: time, pool: pool)
+            for row in 0..<180 {  // noise costs bits
+                for x in 0..<320 { source.planeY[row * source.strideY + x] ^= UInt8(truncatingIfNeeded: random.next() & 31) }
+            }
+            let frame = try #require(try encoder.encode(source, pool: pool))
+            #expect(frame.isKeyFrame == (time == 0))
+            quantizers.append(try #require(encoder.lastQuantizer))
+        }
+        #expect(quantizers.allSatisfy { (0...63).contains($0) })
+        #expect((quantizers[15..<20].max() ?? 0) > (quantizers[5..<10].max() ?? 63))
+    }
 }

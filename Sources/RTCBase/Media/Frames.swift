@@ -10,11 +10,21 @@ package struct TrackDeclaration: Hashable, Sendable {
     package var name: String
     package var kind: MediaKind
     package var direction: MediaDirection
-    package init(name: String, kind: MediaKind, direction: MediaDirection) {
+    /// The section carries media both ways, under one name: a remote track comes and a local track goes. `direction` says
+    /// nothing then. The vendor's protocol has no such tracks.
+    package var isTwoWay: Bool
+    /// Audio channels wanted, 1 or 2 (RFC 7587 §6.1).
+    package var channels: Int
+    package init(name: String, kind: MediaKind, direction: MediaDirection, isTwoWay: Bool = false, channels: Int = 1) {
         self.name = name
         self.kind = kind
         self.direction = direction
+        self.isTwoWay = isTwoWay
+        self.channels = channels
     }
+
+    package var sends: Bool { isTwoWay || direction == .sendonly }
+    package var receives: Bool { isTwoWay || direction == .recvonly }
 }
 
 /// What a frame trailer carries (wire protocol §7).

@@ -13,6 +13,23 @@ package struct NTPTimestamp: Hashable, Sendable {
     /// The middle 32 bits, as carried in LSR (RFC 3550 §6.4.1): units of 1/65536 s.
     package var middle32: UInt32 { UInt32(truncatingIfNeeded: rawValue >> 16) }
 
+    /// The timestamp this much later; earlier for negative values. Wraps with the era (2036).
+    package func adding(nanoseconds: Int64) -> NTPTimestamp {
+        var (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        if rest < 0 {
+            seconds -= 1
+            rest += 1_000_000_000
+        }
+        let fraction = (UInt64(rest) << 32) / 1_000_000_000
+        return NTPTimestamp(rawValue: rawValue &+ UInt64(bitPattern: seconds) << 32 &+ fraction)
+    }
+
+    /// Nanoseconds from `earlier` to this one, negative when it is later; right for up to 68 years across the end of an era.
+    package func nanoseconds(since earlier: NTPTimestamp) -> Int64 {
+        let difference = Int64(bitPattern: rawValue &- earlier.rawValue)
+        return (difference >> 32) &* 1_000_000_000 &+ ((difference & 0xFFFF_FFFF) &* 1_000_000_000) >> 32
+    }
+
     package var nanosecondsSince1900: UInt64 {
         (rawValue >> 32) &* 1_000_000_000 &+ ((rawValue & 0xFFFF_FFFF) &* 1_000_000_000) >> 32
     }

@@ -1,6 +1,7 @@
-// When a receiver report leaves, and its compound form: RR + SDES with our CNAME (RFC 3550 §6.1, RFC 8834 §4.9). In: the
-// first packet, time, report blocks. Out: RTCP datagrams. Reports leave about once a second, the first one sooner so
-// that the peer learns the round trip (from LSR and DLSR) and that we know its SSRC. Feedback packets (NACK, PLI,
+// When reports leave, and the compound form: SR or RR + SDES with our CNAME (RFC 3550 §6.1, RFC 8834 §4.9). In: the first
+// packets both ways, time, report blocks. Out: RTCP datagrams. Reports leave about once a second, those on what we receive
+// sooner at first so that the peer learns the round trip (from LSR and DLSR) and that we know its SSRC; those on what we
+// send with the first packet, so that its streams can be played in step from the beginning. Feedback packets (NACK, PLI,
 // transport-wide) leave at once and on their own, reduced size (RFC 5506), which every peer of ours accepts.
 
 package import RTCBase
@@ -13,6 +14,8 @@ package struct RTCPScheduler: Sendable {
     private let sourceDescription: SourceDescription
     /// Nil until there is something to report on.
     private var next: MonotonicTime?
+    /// There are receiver reports to make.
+    package private(set) var hasReceived = false
 
     package init(localSSRC: UInt32, cname: String) {
         self.localSSRC = localSSRC
@@ -21,7 +24,14 @@ package struct RTCPScheduler: Sendable {
 
     /// Something was received.
     package mutating func start(now: MonotonicTime) {
-        if next == nil { next = now.adding(nanoseconds: Self.firstDelay) }
+        guard !hasReceived else { return }
+        hasReceived = true
+        next = min(next ?? now.adding(nanoseconds: Self.firstDelay), now.adding(nanoseconds: Self.firstDelay))
+    }
+
+    /// A stream of ours began; its first report leaves now, further ones with all others.
+    package mutating func startSending(now: MonotonicTime) {
+        if next == nil { next = now.adding(nanoseconds: Self.interval) }
     }
 
     package var nextDeadline: MonotonicTime? { next }

@@ -1,6 +1,6 @@
 // What an offer and its answer agreed on: the plain values from which transports, receive streams and senders are
-// built. `AnswerApplier` makes it; nothing here changes afterwards, because a connection is negotiated once
-// (wire protocol §4.1). Left out: the SDP text itself and everything we offered that the peer did not take.
+// built. `AnswerApplier` or `AnswerBuilder` makes it; nothing here changes afterwards, because a connection is
+// negotiated once (wire protocol §4.1). Left out: the SDP text itself and everything offered that was not taken.
 
 package import RTCBase
 package import RTCWire
@@ -16,8 +16,10 @@ package struct NegotiatedSession: Sendable {
     package var endOfCandidates: Bool
     /// Only SHA-256, SHA-384 and SHA-512; never empty. The peer's certificate must match one of them (RFC 8122 §5).
     package var fingerprints: [Fingerprint]
-    /// The one source of truth for the DTLS role: we are client when the answer said `passive` (DTLS-04).
+    /// The one source of truth for the DTLS role: client is whose description says `active` (DTLS-04).
     package var isDTLSClient: Bool
+    /// Both descriptions have a data section.
+    package var hasDataChannels = false
     /// The peer's SCTP port.
     package var sctpPort: Int
     /// The largest SCTP user message the peer takes; 64 KiB when it did not say (RFC 8841 §6.1).
@@ -79,6 +81,9 @@ package struct NegotiatedSection: Sendable {
     /// The payload type to send with: the answer's first codec of ours (RFC 3264 §6.1).
     package var preferredPayloadType: UInt8?
     package var opusPayloadTypes: Set<UInt8>
+    /// How many audio channels to send: two when the track has two and the peer said `stereo=1` (RFC 7587 §6.1). What is
+    /// received decodes to as many channels as are wanted, whatever comes (AUD-03).
+    package var audioChannels = 1
     /// Retransmission payload type to the payload type it repairs (RFC 4588 §8.6).
     package var rtxPayloadTypes: [UInt8: UInt8]
     /// SSRCs the peer announced, each with its RTX SSRC if a FID group named one (RFC 5576); often empty.
@@ -132,7 +137,13 @@ package struct NegotiatedSection: Sendable {
 package enum TrackRejection: Hashable, Sendable {
     /// The peer answered with port 0.
     case refusedByPeer
-    /// The peer took the section with formats of which none is ours; their names, as answered.
+    /// The peer's offer has no section that the track could use.
+    case notOffered
+    /// The peer does not bundle: its section has a transport of its own, and we use one (SDP-04).
+    case notBundled
+    /// The section lacks `rtcp-mux`, or is not secure RTP.
+    case unusableSection
+    /// None of the peer's formats of the section is ours; their names.
     case noCommonCodec(answered: [String])
 }
 
@@ -154,8 +165,14 @@ extension RejectedTrack: CustomStringConvertible {
         switch reason {
         case .refusedByPeer:
             "the server refused track \"\(trackName)\"; it may lack every codec offered for it"
+        case .notOffered:
+            "the offer has no section for track \"\(trackName)\""
+        case .notBundled:
+            "the offer does not bundle track \"\(trackName)\" with the others; only one transport for all sections is supported"
+        case .unusableSection:
+            "the section offered for track \"\(trackName)\" is not secure RTP with rtcp-mux"
         case .noCommonCodec(let answered):
-            "no common codec for track \"\(trackName)\": the server answered \(answered.isEmpty ? "none" : answered.joined(separator: ", "))"
+            "no common codec for track \"\(trackName)\": the server has \(answered.isEmpty ? "none" : answered.joined(separator: ", "))"
         }
     }
 }

@@ -1,6 +1,7 @@
-// Why an answer cannot be used at all. A problem of one track is no error: see `NegotiatedSession.rejectedTracks`.
+// Why the peer's description cannot be used at all. A problem of one track is no error: see `NegotiatedSession.rejectedTracks`.
 
-/// An answer that does not fit its offer, or that leaves no usable transport (RFC 9429 §5.11). No state changes.
+/// An answer that does not fit its offer, or a description that leaves no usable transport (RFC 9429 §5.10, §5.11). No
+/// state changes.
 package enum NegotiationError: Error, Hashable, Sendable {
     /// The answer has another number of media sections than the offer.
     case sectionCountMismatch(offered: Int, answered: Int)
@@ -17,12 +18,16 @@ package enum NegotiationError: Error, Hashable, Sendable {
     case missingFingerprint
     /// The answer carries only hashes that are not safe any more, or unknown ones; their names.
     case unsupportedFingerprint(algorithms: [String])
-    /// `actpass`, `holdconn` or nothing in an answer (RFC 8842 §5.3).
+    /// `actpass`, `holdconn` or nothing in an answer, `holdconn` or nothing in an offer (RFC 8842 §5).
     case invalidSetup(String)
     case dataChannelsRefused
     case invalidSCTPPort
     /// Every section was refused: there is nothing to connect.
     case nothingAccepted
+    /// No section of an offer can be served.
+    case nothingUsable
+    /// Two sections of an offer have the same name.
+    case repeatedMid(String)
 
     /// A stable word for logs and tests.
     package var code: String {
@@ -41,6 +46,8 @@ package enum NegotiationError: Error, Hashable, Sendable {
         case .dataChannelsRefused: "no-data-channels"
         case .invalidSCTPPort: "sctp-port"
         case .nothingAccepted: "nothing-accepted"
+        case .nothingUsable: "nothing-usable"
+        case .repeatedMid: "repeated-mid"
         }
     }
 
@@ -59,16 +66,19 @@ package enum NegotiationError: Error, Hashable, Sendable {
             "section \"\(mid)\" was answered without rtcp-mux; the server must multiplex RTP and RTCP"
         case .invalidDirection(let mid, let offered, let answered):
             "section \"\(mid)\" was offered \(offered) and answered \(answered), which do not fit together"
-        case .missingICECredentials: "the answer has no ice-ufrag or ice-pwd"
-        case .invalidICECredentials: "the answer's ice-ufrag or ice-pwd has an invalid length (4...256 and 22...256 characters)"
-        case .missingFingerprint: "the answer has no certificate fingerprint; media without encryption is not supported"
+        case .missingICECredentials: "the description has no ice-ufrag or ice-pwd"
+        case .invalidICECredentials: "the description's ice-ufrag or ice-pwd has an invalid length (4...256 and 22...256 characters)"
+        case .missingFingerprint: "the description has no certificate fingerprint; media without encryption is not supported"
         case .unsupportedFingerprint(let algorithms):
-            "the answer's fingerprints use \(algorithms.joined(separator: ", ")); the server must offer sha-256, sha-384 or sha-512"
+            "the description's fingerprints use \(algorithms.joined(separator: ", ")); sha-256, sha-384 or sha-512 is needed"
         case .invalidSetup(let value):
-            "the answer's DTLS setup is \"\(value)\"; it must be active or passive"
+            "the description's DTLS setup is \"\(value)\"; it must be active or passive, in an offer also actpass"
         case .dataChannelsRefused: "the server refused the data channel section, which every session needs"
-        case .invalidSCTPPort: "the answer's data section has no usable sctp-port"
+        case .invalidSCTPPort: "the description's data section has no usable sctp-port"
         case .nothingAccepted: "the server refused every section of the offer"
+        case .nothingUsable:
+            "no section of the offer can be served; VP8 or VP9, Opus, or data channels are needed, bundled and with rtcp-mux"
+        case .repeatedMid(let mid): "two sections of the offer are named \"\(mid)\""
         }
     }
 }

@@ -1,5 +1,5 @@
-// What goes into an offer: the tracks and codecs wanted, and this end's transport parameters. Values only; the
-// offer is written by `OfferBuilder`.
+// What goes into an offer or an answer: the tracks and codecs wanted, and this end's transport parameters. Values only;
+// the text is written by `OfferBuilder` and `AnswerBuilder`.
 
 package import RTCBase
 package import RTCWire
@@ -26,9 +26,9 @@ package struct LocalTransportParameters: Sendable {
     }
 }
 
-/// What we want from a connection.
+/// What we want from a connection, in either role.
 package struct OfferConfiguration: Sendable {
-    /// One media section each, in this order (wire protocol §4.1).
+    /// Offering: one media section each, in this order (wire protocol §4.1). Answering: each takes a section that fits.
     package var tracks: [TrackDeclaration]
     /// In order of preference.
     package var videoCodecs: [VideoCodec]
@@ -36,6 +36,8 @@ package struct OfferConfiguration: Sendable {
     package var offersFrameMetadata: Bool
     /// Declare chunked messages up to this size (wire protocol §5.8); nil offers none.
     package var chunkingMaxMessageBytes: Int?
+    /// Offering: write a data section, which the peer must accept. Answering: accept one.
+    package var offersDataChannels: Bool
     /// The media stream id shared by audio and video of this end, never `-` (SDP-15).
     package var streamID: String
     /// The RTCP canonical name shared by all streams of this end.
@@ -43,12 +45,13 @@ package struct OfferConfiguration: Sendable {
 
     package init(
         tracks: [TrackDeclaration], videoCodecs: [VideoCodec] = [.vp9, .vp8], offersFrameMetadata: Bool = true,
-        chunkingMaxMessageBytes: Int? = 67_108_864, streamID: String = "reactor-stream", cname: String
+        chunkingMaxMessageBytes: Int? = 67_108_864, offersDataChannels: Bool = true, streamID: String = "reactor-stream", cname: String
     ) {
         self.tracks = tracks
         self.videoCodecs = videoCodecs
         self.offersFrameMetadata = offersFrameMetadata
         self.chunkingMaxMessageBytes = chunkingMaxMessageBytes
+        self.offersDataChannels = offersDataChannels
         self.streamID = streamID
         self.cname = cname
     }

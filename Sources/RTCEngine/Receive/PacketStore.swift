@@ -1,6 +1,7 @@
-// Memory for payloads that wait for the rest of their frame. In: payload bytes, copied once. Out: the same bytes,
-// appended to a frame. Slots of one size in slabs that are made when needed and reused, newest first; a stream without
-// loss lives in one or two slabs, a stalled one grows to what the reorder buffer's bound allows.
+// Memory for payloads that wait: received ones for the rest of their frame, sent ones for their turn and for being asked
+// for again. In: payload bytes, copied once. Out: the same bytes, appended to a frame or a packet. Slots of one size in
+// slabs that are made when needed and reused, newest first; a stream without loss lives in one or two slabs, a stalled one
+// grows to what the bound of the buffer it serves allows.
 
 package import RTCBase
 
@@ -44,6 +45,14 @@ package struct PacketStore: Sendable {
         let start = Int(slot) % Self.slotsPerSlab * Self.slotBytes
         return slabs[Int(slot) / Self.slotsPerSlab].withUnsafeBytes { slab in
             frame.append(UnsafeRawBufferPointer(rebasing: slab[start..<(start + count)]).bytes)
+        }
+    }
+
+    /// The same, into a packet to send.
+    package func append(_ slot: Slot, count: Int, to writer: inout ByteWriter) {
+        let start = Int(slot) % Self.slotsPerSlab * Self.slotBytes
+        slabs[Int(slot) / Self.slotsPerSlab].withUnsafeBytes { slab in
+            writer.write(UnsafeRawBufferPointer(rebasing: slab[start..<(start + count)]).bytes)
         }
     }
 

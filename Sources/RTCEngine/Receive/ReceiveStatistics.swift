@@ -22,6 +22,11 @@ package struct ReceiveStreamStatistics: Hashable, Sendable {
     package var framesDropped: UInt64 = 0
     package var keyFrames: UInt64 = 0
     package var jitterSeconds: Double = 0
+    /// Of a video stream: how much later it arrives than the sound made at the same time; negative when the sound is late.
+    /// Nil without sound.
+    package var audioOffsetSeconds: Double?
+    /// Both streams had a sender report; before that the offset compares with their first packets.
+    package var isAudioOffsetFromReports = false
 
     package init() {}
 }

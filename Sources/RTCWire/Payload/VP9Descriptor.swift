@@ -193,4 +193,16 @@ package struct VP9Descriptor: Hashable, Sendable {
 
     /// The first packet of a key picture: nothing earlier and no lower layer is needed.
     package var isStartOfKeyFrame: Bool { !isInterPredicted && isStartOfFrame && (spatialID ?? 0) == 0 && !usesInterLayer }
+
+    /// Width and height from a key frame's uncompressed header (VP9 bitstream specification §6.2), profile 0 only; nil when
+    /// it is not one.
+    package static func keyFrameSize(_ data: RawSpan) -> (width: Int, height: Int)? {
+        // Frame marker 2, profile 0, no repeat, key frame; then the sync code.
+        guard data.byteCount >= 10, data.uint8(at: 0) & 0xFC == 0x80 else { return nil }
+        guard data.uint8(at: 1) == 0x49, data.uint8(at: 2) == 0x83, data.uint8(at: 3) == 0x42 else { return nil }
+        // Three bits of colour space, one of range; RGB is not in profile 0. Sizes follow at bit 36.
+        guard data.uint8(at: 4) >> 5 != 7 else { return nil }
+        let bits = UInt64(data.uint8(at: 4)) << 32 | UInt64(data.uint32(at: 5))
+        return (Int(bits >> 20 & 0xFFFF) + 1, Int(bits >> 4 & 0xFFFF) + 1)
+    }
 }

@@ -88,4 +88,13 @@ package struct RTPHeader: Hashable, Sendable {
         for source in sources { writer.write(source) }
         if !usable.isEmpty { HeaderExtension.writeBlock(usable, into: &writer) }
     }
+
+    /// Writes the twelve fixed bytes alone; an extension block, payload and padding follow by the caller. Allocates nothing.
+    package func writeFixed(hasExtensions: Bool, hasPadding: Bool = false, into writer: inout ByteWriter) {
+        writer.write((0x80 | (hasPadding ? 0x20 : 0) | (hasExtensions ? 0x10 : 0)) as UInt8)
+        writer.write((marker ? 0x80 : 0) | (payloadType & 0x7F))
+        writer.write(sequenceNumber)
+        writer.write(timestamp)
+        writer.write(ssrc)
+    }
 }

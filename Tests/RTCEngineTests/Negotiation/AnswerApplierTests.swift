@@ -358,7 +358,7 @@ struct AnswerApplierTests {
             .midMismatch(index: 0, offered: "a", answered: "b"), .notBundled(mid: "1"), .missingMultiplexing(mid: "1"),
             .invalidDirection(mid: "1", offered: "sendonly", answered: "sendonly"), .missingICECredentials, .invalidICECredentials,
             .missingFingerprint, .unsupportedFingerprint(algorithms: ["sha-1"]), .invalidSetup("actpass"), .dataChannelsRefused,
-            .invalidSCTPPort, .nothingAccepted,
+            .invalidSCTPPort, .nothingAccepted, .nothingUsable, .repeatedMid("a"),
         ]
         #expect(Set(errors.map(\.code)).count == errors.count)
         #expect(errors.allSatisfy { $0.message.count > 20 })

@@ -4,7 +4,7 @@
 
 internal import RTCBase
 
-struct CaptureClock: Sendable {
+struct CaptureStamper: Sendable {
     private var last: Int64?
 
     /// The media time at 90 kHz, counted from the monotonic clock's zero; its low 32 bits are the RTP timestamp.

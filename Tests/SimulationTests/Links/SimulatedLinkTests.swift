@@ -90,4 +90,50 @@ struct SimulatedLinkTests {
         let numbers = run(&link, count: 300).map(\.number)
         #expect(numbers == Array(0..<100) + Array(200..<300))
     }
+
+    @Test("a queue bounded in time loses what would wait longer, and tells how long the rest waited")
+    func queueInTime() {
+        var conditions = LinkConditions()
+        conditions.rateBitsPerSecond = 8_000_000
+        conditions.queueMilliseconds = 5
+        conditions.overheadBytes = 100
+        var link = SimulatedLink(conditions, seed: 1)
+        for number in 0..<20 { link.send([UInt8](repeating: UInt8(number), count: 900), now: Self.start) }
+        #expect(link.overflowCount == 15)
+        #expect(link.queueingDelay.count == 5)
+        #expect(link.maxWaitNanoseconds == 5_000_000)
+        #expect(link.maxWaitingBytes == 5_000)
+        #expect(link.queueingDelay.milliseconds(percentile: 50) == 3.25)
+    }
+
+    @Test("what chance loses has taken its share of the capacity")
+    func lossBehindTheQueue() {
+        var conditions = LinkConditions(loss: 0.5)
+        conditions.rateBitsPerSecond = 8_000_000
+        var link = SimulatedLink(conditions, seed: 1)
+        for _ in 0..<60 { link.send([UInt8](repeating: 0, count: 1_000), now: Self.start) }
+        var arrivals: [Double] = []
+        while let next = link.nextDeadline() {
+            arrivals.append(next.milliseconds(since: Self.start))
+            _ = link.receive(now: next)
+        }
+        #expect(arrivals.count < 45 && arrivals.count > 15)
+        #expect(arrivals.last ?? 0 > 55)
+    }
+
+    @Test("tags and bytes come with their datagram, also with the memory of datagrams before")
+    func tags() {
+        var link = SimulatedLink(LinkConditions(delayMilliseconds: 1, reordering: 0.3, duplication: 0.3), seed: 5)
+        var arrival = SimulatedLink.Arrival()
+        var seen: Set<Int> = []
+        for number in 0..<1_000 {
+            let now = Self.start.adding(milliseconds: Int64(number))
+            link.send([UInt8](repeating: UInt8(number & 0xFF), count: 1 + number % 90), tag: number, now: now)
+            while link.receive(now: now, into: &arrival) {
+                #expect(arrival.bytes == [UInt8](repeating: UInt8(arrival.tag & 0xFF), count: 1 + arrival.tag % 90))
+                seen.insert(arrival.tag)
+            }
+        }
+        #expect(seen.count > 980)
+    }
 }

@@ -1,0 +1,87 @@
+// The delay side as one: groups, trend, queue, detector, what arrives, and the rate they lead to. In: packets that
+// arrived. Out: the delay-based estimate.
+
+package import RTCBase
+
+package struct DelayEstimator: Sendable {
+    package var rate: RateControl
+    package private(set) var acked = AckedBitrate()
+    package private(set) var queue = QueueingDelay()
+    private var groups = ArrivalGroups()
+    private var trend = TrendlineEstimator()
+    private var detector = OveruseDetector()
+    /// The reference time unwrapped, in 64 ms.
+    private var reference: Int64?
+    /// Delay of the newest arrival, to see the receiver's clock being set.
+    private var lastDelay: Int64?
+
+    package init(estimate: Double, limits: ClosedRange<Double>) { rate = RateControl(estimate: estimate, limits: limits) }
+
+    /// No queue stands as far as can be seen.
+    package var isQuiet: Bool { !rate.isDraining && queue.floorMilliseconds < toleranceMilliseconds / 2 }
+
+    /// Time of the receiver's clock for the 24-bit reference of a report.
+    package mutating func referenceNanoseconds(_ value: Int32) -> Int64 {
+        let unwrapped: Int64
+        if let reference {
+            // 24 bits on a circle: the difference with sign.
+            let step = ((Int64(value) &- reference) << 40) >> 40
+            unwrapped = reference &+ step
+        } else {
+            unwrapped = Int64(value)
+        }
+        reference = max(reference ?? unwrapped, unwrapped)
+        return unwrapped &* 64_000_000
+    }
+
+    /// `isCounted`: its bytes were added when the report about it seemed lost.
+    package mutating func onArrival(_ packet: SentPacket, arrival: Int64, isCounted: Bool) {
+        let send = packet.time.nanoseconds
+        let delay = arrival &- send
+        let step = delay &- (lastDelay ?? delay)
+        if step > Self.clockStep || step < -Self.clockStep { restart() }
+        lastDelay = delay
+        if !isCounted { acked.add(arrival: arrival, byteCount: packet.byteCount) }
+        guard let group = groups.add(send: send, arrival: arrival, byteCount: packet.byteCount) else { return }
+        queue.add(group)
+        trend.add(group)
+        detector.update(
+            trend: trend.modifiedTrend, floorMilliseconds: queue.floorMilliseconds,
+            quickFloorMilliseconds: queue.quickFloorMilliseconds, toleranceMilliseconds: toleranceMilliseconds,
+            arrival: group.lastArrival)
+    }
+
+    package mutating func addUntold(byteCount: Int, arrival: Int64) { acked.add(arrival: arrival, byteCount: byteCount) }
+
+    /// True when the estimate was lowered.
+    package mutating func update(isAppLimited: Bool, responseNanoseconds: Int64, now: MonotonicTime) -> Bool {
+        let before = rate.estimate
+        let input = RateControl.Input(
+            usage: detector.usage, floorMilliseconds: queue.floorMilliseconds, quickFloorMilliseconds: queue.quickFloorMilliseconds,
+            toleranceMilliseconds: toleranceMilliseconds, acknowledged: acked.bitsPerSecond(milliseconds: 500),
+            recentlyAcknowledged: acked.bitsPerSecond(milliseconds: 200), isAppLimited: isAppLimited,
+            responseNanoseconds: responseNanoseconds)
+        if rate.update(input, now: now) { queue.rebase() }
+        return rate.estimate < before
+    }
+
+    /// A standing queue below this is tolerated: some milliseconds, and the time one full packet takes at the
+    /// bottleneck, which a small packet that made the base did not.
+    private var toleranceMilliseconds: Double {
+        let rate = max(acked.bitsPerSecond(milliseconds: 500) ?? self.rate.estimate, 50_000)
+        return Self.tolerance + Self.packetBits / rate * 1_000
+    }
+
+    private mutating func restart() {
+        acked = AckedBitrate()
+        queue = QueueingDelay()
+        groups = ArrivalGroups()
+        trend = TrendlineEstimator()
+        detector = OveruseDetector()
+    }
+
+    private static let tolerance = 20.0
+    private static let packetBits = 9_600.0
+    /// No queue is so long.
+    private static let clockStep: Int64 = 20_000_000_000
+}

@@ -1,0 +1,169 @@
+// The delay-based estimate: additive in effect while the path is free, multiplicative down when a queue stands
+// (draft-ietf-rmcat-gcc-02 §5.5). In: the detector's word, the queue, what arrives. Out: bits per second. A decrease
+// goes to what the path just carried, goes lower the longer the queue is, and ends at the measured share when the queue
+// has drained. Growth is faster for the smaller of two flows, so that they meet, and gets faster the longer no queue was
+// seen, so that a path which opened up is filled.
+
+package import RTCBase
+
+package struct RateControl: Sendable {
+    package struct Input: Sendable {
+        package var usage: BandwidthUsage
+        package var floorMilliseconds: Double
+        package var quickFloorMilliseconds: Double
+        package var toleranceMilliseconds: Double
+        /// What arrived over the last half second and over the last moments.
+        package var acknowledged: Double?
+        package var recentlyAcknowledged: Double?
+        /// The sender makes less than it may: no growth, for nothing shows that there is room.
+        package var isAppLimited: Bool
+        /// Round trip and feedback interval: how long a change takes to be seen.
+        package var responseNanoseconds: Int64
+
+        package init(
+            usage: BandwidthUsage, floorMilliseconds: Double, quickFloorMilliseconds: Double, toleranceMilliseconds: Double,
+            acknowledged: Double?, recentlyAcknowledged: Double?, isAppLimited: Bool, responseNanoseconds: Int64
+        ) {
+            self.usage = usage
+            self.floorMilliseconds = floorMilliseconds
+            self.quickFloorMilliseconds = quickFloorMilliseconds
+            self.toleranceMilliseconds = toleranceMilliseconds
+            self.acknowledged = acknowledged
+            self.recentlyAcknowledged = recentlyAcknowledged
+            self.isAppLimited = isAppLimited
+            self.responseNanoseconds = responseNanoseconds
+        }
+    }
+
+    private struct Drain: Sendable {
+        var began: MonotonicTime
+        /// The last time the rate was lowered, and the queue then.
+        var lowered: MonotonicTime
+        var floorMilliseconds: Double
+        /// The estimate when the queue is gone, at least.
+        var resume: Double
+        /// The estimate before.
+        var before: Double
+        var count = 1
+    }
+
+    /// Bits per second.
+    package private(set) var estimate: Double
+    /// A queue of ours is draining.
+    package var isDraining: Bool { drain != nil }
+    /// What arrived when the path was last full.
+    package private(set) var lastCapacity: Double?
+    package private(set) var lastOveruse: MonotonicTime?
+    private var drain: Drain?
+    private var lastUpdate: MonotonicTime?
+    private var limits: ClosedRange<Double>
+
+    package init(estimate: Double, limits: ClosedRange<Double>) {
+        self.limits = limits
+        self.estimate = min(max(estimate, limits.lowerBound), limits.upperBound)
+    }
+
+    package mutating func setLimits(_ limits: ClosedRange<Double>) {
+        self.limits = limits
+        set(estimate)
+    }
+
+    /// A probe or a restart knows better.
+    package mutating func set(_ bitsPerSecond: Double) { estimate = min(max(bitsPerSecond, limits.lowerBound), limits.upperBound) }
+
+    /// True when the delay does not follow the rate any more: what stands is the path's own.
+    package mutating func update(_ input: Input, now: MonotonicTime) -> Bool {
+        let elapsed = min(max(Double(now.nanoseconds(since: lastUpdate ?? now)) / 1e9, 0), Self.longestStep)
+        lastUpdate = now
+        if input.usage == .overuse {
+            return lower(input, now: now)
+        }
+        if let drain {
+            if input.floorMilliseconds < input.toleranceMilliseconds / 2 {
+                // The path was full until now, so what arrived last is what it carries.
+                let carried = (input.recentlyAcknowledged ?? 0) * Self.backOff
+                set(max(estimate, drain.resume, min(carried, drain.before * Self.backOff)))
+                self.drain = nil
+                lastOveruse = now
+            }
+            return false
+        }
+        if input.usage == .normal, !input.isAppLimited { raise(input, elapsed: elapsed, now: now) }
+        return false
+    }
+
+    private mutating func lower(_ input: Input, now: MonotonicTime) -> Bool {
+        lastOveruse = now
+        if let drain {
+            // Give the last decrease the time to be seen.
+            guard now.nanoseconds(since: drain.lowered) >= input.responseNanoseconds else { return false }
+            if input.floorMilliseconds < drain.floorMilliseconds * Self.fallenShare {
+                self.drain?.lowered = now
+                self.drain?.floorMilliseconds = input.floorMilliseconds
+                return false
+            }
+            if drain.count >= Self.futileCount {
+                self.drain = nil
+                set(max(estimate, drain.resume))
+                return true
+            }
+        }
+        let long = input.acknowledged ?? estimate
+        let isDeep = input.floorMilliseconds > 2 * input.toleranceMilliseconds
+        let capacity = isDeep ? min(long, input.recentlyAcknowledged ?? long) : long
+        lastCapacity = capacity
+        let depth = max(0, input.quickFloorMilliseconds - Self.shallowMilliseconds) / Self.deepMilliseconds
+        let share = Self.backOff - min(depth, 1) * Self.deepBackOff
+        let before = drain?.before ?? estimate
+        let resume = min(estimate * Self.leastDecrease, capacity * Self.backOff)
+        set(min(estimate * Self.leastDecrease, capacity * share))
+        let count = (drain?.count ?? 0) + 1
+        drain = Drain(
+            began: drain?.began ?? now, lowered: now, floorMilliseconds: input.floorMilliseconds,
+            resume: min(resume, drain?.resume ?? resume), before: before, count: count)
+        return false
+    }
+
+    private mutating func raise(_ input: Input, elapsed: Double, now: MonotonicTime) {
+        let response = Double(input.responseNanoseconds) / 1e9
+        let most = Self.growthPerResponse / response
+        var growth: Double
+        if let lastOveruse {
+            growth = min(max(Self.growth * (Self.growthRate / estimate).squareRoot(), Self.growths.lowerBound), Self.growths.upperBound)
+            let quiet = Double(now.nanoseconds(since: lastOveruse)) / 1e9 - Self.quietSeconds
+            if quiet > 0 { growth *= Self.power(quiet / Self.doublingSeconds) }
+            growth = min(growth, most)
+        } else {
+            growth = min(Self.startGrowth, most)
+        }
+        // A queue that begins to stand slows it.
+        growth *= max(0, 1 - input.floorMilliseconds / input.toleranceMilliseconds)
+        set(estimate * (1 + growth * elapsed))
+    }
+
+    /// 2 to the power of `exponent`, at most 64, without a library: by squares and a line.
+    private static func power(_ exponent: Double) -> Double {
+        let whole = min(exponent.rounded(.down), 5)
+        return Double(1 << Int(whole)) * (1 + min(exponent - whole, 1))
+    }
+
+    private static let longestStep = 0.2
+    /// libwebrtc and the draft take 0.85; the queue is drained apart from that.
+    private static let backOff = 0.87
+    private static let leastDecrease = 0.95
+    private static let shallowMilliseconds = 60.0
+    private static let deepMilliseconds = 400.0
+    private static let deepBackOff = 0.4
+    private static let fallenShare = 0.8
+    /// So many decreases without a smaller delay: about half the rate.
+    private static let futileCount = 5
+    /// Relative growth per second at `growthRate`; it falls with the square root of the rate.
+    private static let growth = 0.1
+    private static let growthRate = 2e6
+    private static let growths = 0.03...0.25
+    private static let quietSeconds = 3.0
+    private static let doublingSeconds = 1.0
+    private static let startGrowth = 1.0
+    /// So much may be added before the effect is seen.
+    private static let growthPerResponse = 0.15
+}

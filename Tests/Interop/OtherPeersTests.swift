@@ -1,0 +1,63 @@
+import RTCBase
+import RTCPeer
+import Testing
+
+extension Interop {
+    /// Both roles with WebRTC stacks that have nothing to do with the vendor's.
+    @Suite("Other peers")
+    struct OtherPeersTests {
+        @Test(
+            "aiortc: video, audio and data, offering and answering",
+            .enabled(if: OtherPeer.aiortc.isInstalled, "\(OtherPeer.aiortc.missing)"), arguments: OtherPeer.Role.allCases)
+        func aiortc(_ role: OtherPeer.Role) async throws { try await Self.call(.aiortc, role, .vp8) }
+
+        @Test(
+            "Chromium: video, audio and data, offering and answering, VP8 and VP9",
+            .enabled(if: OtherPeer.chromium.isInstalled, "\(OtherPeer.chromium.missing)"), arguments: OtherPeer.Role.allCases,
+            [VideoCodec.vp8, .vp9])
+        func chromium(_ role: OtherPeer.Role, _ codec: VideoCodec) async throws { try await Self.call(.chromium, role, codec) }
+
+        @Test(
+            "GStreamer's webrtcbin: video, audio and data, offering and answering",
+            .enabled(if: OtherPeer.gstreamer.isInstalled, "\(OtherPeer.gstreamer.missing)"), arguments: OtherPeer.Role.allCases)
+        func gstreamer(_ role: OtherPeer.Role) async throws { try await Self.call(.gstreamer, role, .vp8) }
+
+        @Test(
+            "ICE-01 Chromium's .local candidates are skipped, its own checks reach us",
+            .enabled(if: OtherPeer.chromium.isInstalled, "\(OtherPeer.chromium.missing)"), arguments: OtherPeer.Role.allCases)
+        func mdns(_ role: OtherPeer.Role) async throws {
+            let (seen, report) = try await OtherPeerCall.run(.chromium, role, seconds: 2, options: ["--mdns"])
+            let candidates = seen.description.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("a=candidate:") }
+            #expect(!candidates.isEmpty && candidates.allSatisfy { $0.contains(".local ") })
+            #expect(report.state == "connected" && seen.isWhole)
+            #expect(seen.remoteCandidateType == "prflx")
+            #expect(seen.pongs > 0 && seen.counters.count > 10)
+        }
+
+        /// Media both ways with the counters and the tone read, and pings both ways.
+        private static func call(_ peer: OtherPeer, _ role: OtherPeer.Role, _ codec: VideoCodec) async throws {
+            let (seen, report) = try await OtherPeerCall.run(peer, role, codec: codec)
+            let name = "\(peer)_\(role)_\(codec.rawValue)"
+            measured("\(name)_received_frames", Double(seen.distinct), "of \(seen.span)")
+            measured("\(name)_received_age_p50", percentile(seen.agesMilliseconds, 0.5), "ms")
+            measured("\(name)_received_tone", seen.amplitude(of: peer.toneHertz), "amplitude")
+            measured("\(name)_pongs", Double(seen.pongs), "of ours")
+
+            #expect(report.state == "connected" && seen.isWhole)
+            #expect(seen.openedChannels == ["data"])
+            #expect(seen.pings > 5 && seen.pongs > 5)
+            #expect(report.channelMessages > 10)
+            // GStreamer's script hands its pings to a main loop of its own and may not have counted the answers in time.
+            #expect((report.roundTripMilliseconds ?? 0) < 1000)
+
+            #expect(seen.sizes == ["640x360"])
+            #expect(seen.inbound?.codec == codec.rawValue)
+            #expect(seen.counters.count > Int(Settings.seconds * 10))
+            #expect(zip(seen.counters, seen.counters.dropFirst()).allSatisfy { $0 <= $1 })
+            #expect(seen.unreadable <= seen.counters.count / 10)
+            let tone = seen.amplitude(of: peer.toneHertz)
+            #expect(tone > 1000)
+            for other in [300.0, 520, 1000] { #expect(seen.amplitude(of: other) < tone / 5, "\(other) Hz") }
+        }
+    }
+}
