@@ -79,7 +79,7 @@ package struct DelayEstimator: Sendable {
     private var toleranceMilliseconds: Double {
         let rate = max(acked.bitsPerSecond(milliseconds: 500) ?? self.rate.estimate, 50_000)
         return Self.tolerance
-            + min(Self.sharedTolerance * (Self.sharedRate / rate).squareRoot(), Self.sharedTolerance + Self.packetBits / rate * 1_000)
+            + min(Self.sharedTolerance * (Self.sharedRate / rate).squareRoot(), Self.smallTolerance + Self.packetBits / rate * 1_000)
     }
 
     private mutating func restart() {
@@ -91,8 +91,9 @@ package struct DelayEstimator: Sendable {
     }
 
     private static let tolerance = 12.0
-    private static let sharedTolerance = 25.0
+    private static let sharedTolerance = 32.0
     private static let sharedRate = 2e6
+    private static let smallTolerance = 18.0
     private static let mostLoss = 0.3
     private static let packetBits = 9_600.0
     /// No queue is so long.

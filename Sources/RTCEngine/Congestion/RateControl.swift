@@ -179,15 +179,14 @@ package struct RateControl: Sendable {
     }
 
     private static func threeQuarterPower(_ value: Double) -> Double {
-        let root = value.squareRoot()
-        return root * root.squareRoot()
+        return value
     }
 
     private static let longestStep = 0.2
     /// libwebrtc and the draft take 0.85; the queue is drained apart from that. The larger of two flows gives up more.
     private static let backOff = 0.87
-    private static let backOffPerDoubling = 0.02
-    private static let backOffs = 0.83...0.9
+    private static let backOffPerDoubling = 0.035
+    private static let backOffs = 0.8...0.93
     private static let leastDecrease = 0.95
     private static let shallowMilliseconds = 60.0
     private static let deepMilliseconds = 400.0
