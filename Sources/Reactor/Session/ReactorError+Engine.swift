@@ -8,9 +8,10 @@ internal import ReactorCore
 
 extension ReactorError {
     /// The error as an event: the same record with the time.
-    static func event(_ error: CoreError) -> ReactorError {
-        let plain = ReactorError(error)
-        return ReactorError(
+    static func event(_ error: CoreError) -> ReactorError { event(ReactorError(error)) }
+
+    static func event(_ plain: ReactorError) -> ReactorError {
+        ReactorError(
             code: plain.code, message: plain.message, recoverable: plain.recoverable, status: plain.status, operation: plain.operation,
             retryAfterMS: plain.retryAfterMS, timestampMS: Date().timeIntervalSince1970 * 1000)
     }

@@ -7,7 +7,7 @@ extension SessionEngine {
     // MARK: Calls
 
     nonisolated func sendCommand(_ name: String, arguments: JSONValue?, uploads: [String: FileRef]) async throws -> CommandReply? {
-        let reply = try await answer(to: .command(type: name), named: "sendCommand(\"\(name)\")", on: .data) { id throws(CoreError) in
+        let reply = try await call(.command(type: name), named: "sendCommand(\"\(name)\")", on: .data) { id throws(CoreError) in
             let references = uploads.mapValues {
                 UploadReference(uploadID: $0.uploadID, name: $0.name, mimeType: $0.mimeType, size: Int64($0.size))
             }
@@ -22,7 +22,7 @@ extension SessionEngine {
     }
 
     nonisolated func requestSchema() async throws -> JSONValue {
-        let reply = try await answer(to: .schema, named: "requestSchema()", on: .control) { id throws(CoreError) in
+        let reply = try await call(.schema, named: "requestSchema()", on: .control) { id throws(CoreError) in
             try Self.encode(
                 ControlClientMessage(requestID: id, kind: .request, payload: .requestSchema), operation: .requestSchema)
         }
@@ -50,29 +50,18 @@ extension SessionEngine {
         }
     }
 
-    /// `call` as the app sees it: `ReactorError` or `CancellationError`.
-    private nonisolated func answer(
-        to call: PendingCall, named name: String, on channel: MessageChannel,
-        _ encode: @escaping @Sendable (String) throws(CoreError) -> [UInt8]
-    ) async throws -> Reply {
-        do throws(CoreError) {
-            return try await self.call(call, named: name, on: channel, encode)
-        } catch {
-            throw error.isCancellation ? CancellationError() : ReactorError(error)
-        }
-    }
-
     /// Sends a request and waits for the reply, its deadline, the loss of the connection or cancellation.
     ///
     /// The wait is outside of the actor: what an actor waits for itself is resumed by way of the global pool and hops back
     /// to the network thread, two thread switches more than the reply going from the network thread to the caller.
     ///
     /// - Parameter name: how the app wrote the call, for the error outside of `.ready`.
+    /// - Throws: `ReactorError` or `CancellationError`.
     nonisolated func call(
         _ call: PendingCall, named name: String, on channel: MessageChannel,
         _ encode: @escaping @Sendable (String) throws(CoreError) -> [UInt8]
-    ) async throws(CoreError) -> Reply {
-        if Task.isCancelled { throw .cancelled }
+    ) async throws -> Reply {
+        try Task.checkCancellation()
         let ticket = CallTicket()
         do {
             return try await withTaskCancellationHandler {
@@ -85,12 +74,10 @@ extension SessionEngine {
                 NetworkThread.execute { [self] in assumeIsolated { $0.cancel(ticket, on: channel) } }
             }
         } catch let refusal as NotReady {
-            throw refusal.error
+            throw ReactorError(refusal.error)
         } catch let error as CoreError {
             if error.operation == .sendCommand, error.code == .invalidState { state.hub.post(error: ReactorError.event(error)) }
-            throw error
-        } catch {
-            throw .cancelled
+            throw ReactorError(error)
         }
     }
 
@@ -250,10 +237,4 @@ private final class CallTicket: @unchecked Sendable {  // protected by being use
 /// The session was not ready when the call was made; no event goes with it.
 private struct NotReady: Error {
     let error: CoreError
-}
-
-extension CoreError {
-    /// Stands for `CancellationError` where only this type can be thrown; never leaves the engine.
-    static var cancelled: CoreError { CoreError(.aborted, "cancelled") }
-    var isCancellation: Bool { self == .cancelled }
 }

@@ -12,6 +12,14 @@ extension SessionEngine {
 
     /// Claims the track's slot and starts sending what is pushed. Refusals and time limits are error events as well (§8.4).
     func publish(_ name: String) async throws {
+        guard let generation = try beginPublish(name) else { return }
+        try await claim(name, generation)
+        try startSending(name, generation)
+        publishSnapshot()
+    }
+
+    /// Checks whether the track can be claimed now; nil when it is published already.
+    private func beginPublish(_ name: String) throws -> Generation? {
         do throws(CoreError) {
             try machine.requireReady(for: .publishTrack, call: "publish()")
             guard let generation = machine.readyGeneration, let connection = connections[generation] else {
@@ -21,52 +29,57 @@ extension SessionEngine {
             let start = try machine.withTracks { table throws(CoreError) in
                 try table.beginPublish(name, generation: generation)
             }
-            guard case .request(let unpublishFirst) = start else { return }
+            guard case .request(let unpublishFirst) = start else { return nil }
             // A runtime keeps the slot for a connection that was replaced before it noticed the loss (§6.4).
             if unpublishFirst { sendControl(.unpublishTrack(name: name)) }
-            try await claim(name, generation)
-            try startSending(name, generation)
-            publishSnapshot()
+            return generation
         } catch {
-            throw error.isCancellation ? CancellationError() : ReactorError(error)
+            throw ReactorError(error)
         }
     }
 
     /// The request and its answer. Whatever goes wrong leaves the track unpublished.
-    private func claim(_ name: String, _ generation: Generation) async throws(CoreError) {
+    private func claim(_ name: String, _ generation: Generation) async throws {
         let reply: Reply
-        do throws(CoreError) {
+        do {
             reply = try await call(.publish(track: name), named: "publish()", on: .control) { id throws(CoreError) in
                 try Self.encode(
                     ControlClientMessage(requestID: id, kind: .request, payload: .publishTrack(name: name)), operation: .publishTrack)
             }
+        } catch let error as ReactorError {
+            withdraw(name, generation, slotMayBeHeld: error.code == .requestTimeout)
+            throw reported(error, generation)
         } catch {
-            let mayBeGranted = error.isCancellation || error.code == .requestTimeout
-            withdraw(name, generation, slotMayBeHeld: mayBeGranted)
-            throw reported(error)
+            withdraw(name, generation, slotMayBeHeld: true)
+            throw error
         }
         switch reply {
         case .acknowledged: break
         case .failure(let error):
-            withdraw(name, generation, slotMayBeHeld: false)
-            throw reported(error)
+            // What a reply that cannot be read has granted is not known.
+            withdraw(name, generation, slotMayBeHeld: error.code == .decodeFailed)
+            throw reported(ReactorError(error), generation)
         case .model, .schema, .clip:
             withdraw(name, generation, slotMayBeHeld: true)
-            throw reported(PendingCall.publish(track: name).unreadableReply)
+            throw reported(ReactorError(PendingCall.publish(track: name).unreadableReply), generation)
         }
         guard !Task.isCancelled else {
             withdraw(name, generation, slotMayBeHeld: true)
-            throw .cancelled
+            throw CancellationError()
         }
     }
 
-    private func startSending(_ name: String, _ generation: Generation) throws(CoreError) {
-        try machine.withTracks { table throws(CoreError) in try table.publishGranted(name, generation: generation) }
+    private func startSending(_ name: String, _ generation: Generation) throws {
+        do throws(CoreError) {
+            try machine.withTracks { table throws(CoreError) in try table.publishGranted(name, generation: generation) }
+        } catch {
+            throw ReactorError(error)
+        }
         do throws(CoreError) {
             try setPublishing(true, name, generation)
         } catch {
             machine.takeBack(name, slotMayBeHeld: !sendControl(.unpublishTrack(name: name)))
-            throw reported(error)
+            throw reported(ReactorError(error), generation)
         }
     }
 
@@ -79,10 +92,8 @@ extension SessionEngine {
     }
 
     /// A failed publish is an error event too, unless the loss of the connection or the client's end is one already.
-    private func reported(_ error: CoreError) -> CoreError {
-        if !error.isCancellation, error.code != .disconnected, error.code != .aborted {
-            state.hub.post(error: ReactorError.event(error))
-        }
+    private func reported(_ error: ReactorError, _ generation: Generation) -> ReactorError {
+        if machine.readyGeneration == generation { state.hub.post(error: ReactorError.event(error)) }
         return error
     }
 

@@ -16,6 +16,8 @@ package struct TrackTable: Hashable, Sendable {
         package fileprivate(set) var publication = Publication.none
         /// The slot may still be ours on the runtime's side after a reconnect; it has to be given back before it can be claimed.
         fileprivate var mayStillHoldSlot = false
+        /// Asked for in this session. An `unpublish_track` may be lost with the connection it went out on.
+        fileprivate var wasClaimed = false
 
         package var isPublished: Bool {
             if case .granted = publication { return true }
@@ -61,7 +63,7 @@ package struct TrackTable: Hashable, Sendable {
     package mutating func leaveReady() {
         for index in entries.indices {
             entries[index].isPaused = false
-            if entries[index].publication != .none { entries[index].mayStillHoldSlot = true }
+            if entries[index].wasClaimed { entries[index].mayStillHoldSlot = true }
             entries[index].publication = .none
         }
     }
@@ -86,6 +88,7 @@ package struct TrackTable: Hashable, Sendable {
                 .invalidState, "publish() of track '\(name)' is already in progress; wait for it to return", operation: .publishTrack)
         case .none:
             entries[index].publication = .requested(generation)
+            entries[index].wasClaimed = true
             defer { entries[index].mayStillHoldSlot = false }
             return .request(unpublishFirst: entries[index].mayStillHoldSlot)
         }

@@ -89,4 +89,14 @@ import Testing
         #expect(table.publishedNames.isEmpty)
         #expect(try table.beginPublish("webcam", generation: g1) == .request(unpublishFirst: true))
     }
+
+    @Test("6.4 the notification of an unpublish may be lost with its connection: after a reconnect the slot is given back first")
+    func unpublishedThenLost() throws {
+        var table = table()
+        _ = try table.beginPublish("webcam", generation: g1)
+        try table.publishGranted("webcam", generation: g1)
+        table.unpublished("webcam")
+        table.leaveReady()
+        #expect(try table.beginPublish("webcam", generation: g2) == .request(unpublishFirst: true))
+    }
 }

@@ -150,6 +150,8 @@ final class Brain: Sendable {
         case ("POST", "start_session"), ("POST", "sessions"):
             let wasLive = state.withLock { state in
                 defer { state.isLive = true }
+                // A claim of the session before may have come after its end.
+                if !state.isLive { state.slots = [] }
                 return state.isLive
             }
             return wasLive ? [.reply(409, #"{"detail":"Session already running"}"#)] : [.reply(200, descriptor)]
