@@ -111,6 +111,10 @@ struct SimulatedFlow {
         guard nextFrame <= now else { return }
         while nextFrame <= now { nextFrame = nextFrame.adding(nanoseconds: Self.frameInterval) }
         let rate = min(Double(controller.targets.estimate.bitsPerSecond), wanted ?? .infinity)
+        if Double(queuedBytes) * 8 > rate * 2 {
+            queue.removeAll(keepingCapacity: true)
+            queuedBytes = 0
+        }
         guard Double(queuedBytes) * 8 < rate / 2 else {
             skippedFrames += 1
             return

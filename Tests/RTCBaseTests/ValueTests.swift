@@ -17,6 +17,15 @@ import Testing
         #expect(second == first + 0x200)
     }
 
+    @Test("NTP times go forward and back, across the end of an era") func ntpArithmetic() {
+        let time = NTPTimestamp(rawValue: .max)
+        for nanoseconds in [0, 1, -1, 999_999_999, 1_000_000_000, -1_500_000_000, 3_600_000_000_000] as [Int64] {
+            let other = time.adding(nanoseconds: nanoseconds)
+            #expect(abs(other.nanoseconds(since: time) - nanoseconds) <= 1)
+        }
+        #expect(NTPTimestamp(unixNanoseconds: 0).adding(nanoseconds: 1_500_000_000) == NTPTimestamp(unixNanoseconds: 1_500_000_000))
+    }
+
     @Test("NTP middle bits and conversion") func ntp() {
         let time = NTPTimestamp(unixNanoseconds: 1_500_000_000)
         #expect(time.rawValue >> 32 == 2_208_988_801)

@@ -25,4 +25,19 @@ struct EngineFuzzTests {
         }
         EngineFuzz.packets(bytes)
     }
+
+    @Test("a sending engine takes any requests, reports and frames", arguments: 0..<200 as Range<UInt64>)
+    func sending(seed: UInt64) {
+        var generator = SplitMix64(seed: seed &+ 2_000_000)
+        // Everything is published first.
+        var bytes: [UInt8] = [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0]
+        for _ in 0..<600 {
+            let length = UInt8.random(in: 0...(generator.chance(0.1) ? 255 : 40), using: &generator)
+            let kind: UInt8 =
+                generator.chance(0.02) ? UInt8.random(in: 0...1, using: &generator) : UInt8.random(in: 2...11, using: &generator)
+            bytes += [kind, UInt8.random(in: 0...20, using: &generator), UInt8.random(in: 0...255, using: &generator), length]
+            bytes += (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        }
+        EngineFuzz.sending(bytes)
+    }
 }

@@ -92,4 +92,18 @@ import Testing
         #expect(try !Self.parse("c8 05").isStartOfKeyFrame, "inter predicted")
         #expect(try !Self.parse("a8 05 03 01").isStartOfKeyFrame, "an upper spatial layer")
     }
+
+    @Test("the size of a key frame is read from its header, and from nothing else")
+    func size() {
+        // 1280x720: marker 2, key, shown; sync code; colour space 2; 16 bits each of size less one.
+        let bytes = hex("82 498342 40 4ff0 2cf0 00")
+        let size = VP9Descriptor.keyFrameSize(bytes.span.bytes)
+        #expect(size?.width == 1280 && size?.height == 720)
+        for position in 0..<4 {
+            var other = bytes
+            other[position] ^= 0x44
+            #expect(VP9Descriptor.keyFrameSize(other.span.bytes) == nil)
+        }
+        for count in 0..<10 { #expect(VP9Descriptor.keyFrameSize(Array(bytes.prefix(count)).span.bytes) == nil) }
+    }
 }

@@ -12,6 +12,14 @@ package struct ArrivalGroup: Hashable, Sendable {
     /// The least arrival minus send within the group.
     package var delay: Int64
     package var byteCount: Int
+
+    /// Sent over a while and handed over at once: somebody was held off, and `delay` is more than the queue's.
+    package var isHeap: Bool {
+        lastSend &- firstSend >= Self.heapSendNanoseconds && lastArrival &- firstArrival <= Self.heapArrivalNanoseconds
+    }
+
+    private static let heapSendNanoseconds: Int64 = 10_000_000
+    private static let heapArrivalNanoseconds: Int64 = 2_000_000
 }
 
 package struct ArrivalGroups: Sendable {

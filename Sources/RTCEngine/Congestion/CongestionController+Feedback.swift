@@ -74,16 +74,22 @@ extension CongestionController {
     }
 
     private mutating func onProgress(now: MonotonicTime) {
+        if let lastFeedback {
+            let seconds = Double(now.nanoseconds(since: lastFeedback)) / 1e9
+            // Several parts of one report come together; a report after an outage is no interval.
+            if seconds > 0.005, seconds < 0.5 { feedbackInterval += (seconds - feedbackInterval) / 8 }
+        }
         lastFeedback = now
         silentWakes = 0
         let hadSilence = beforeSilence != nil
         beforeSilence = nil
-        let response = (roundTrip.nanoseconds ?? 0) + Self.feedbackInterval
+        let response = (roundTrip.nanoseconds ?? 0) + Int64(feedbackInterval * 1e9) + Self.responseMargin
         let before = delay.rate.estimate
         // A pacer that is held by the window is no idle application.
         let sent = sentRate.bitsPerSecond(milliseconds: 500) ?? 0
         let isAppLimited = sent < estimate * Self.appLimitedShare
-        let overuses = delay.update(isAppLimited: isAppLimited, responseNanoseconds: response, now: now)
+        let overuses = delay.update(
+            isAppLimited: isAppLimited, usualLoss: loss.usualFraction, responseNanoseconds: response, now: now)
         if overuses {
             statistics.overuses &+= 1
             probes.onDrop(from: before, now: now)
@@ -91,8 +97,8 @@ extension CongestionController {
             probes.onDrop(from: before * 2, now: now)
         }
         loss.update(
-            carried: delay.acked.bitsPerSecond(milliseconds: 500), isQueueing: delay.rate.isDraining, responseNanoseconds: response,
-            now: now)
+            carried: delay.acked.bitsPerSecond(milliseconds: 500), estimate: estimate, isQueueing: !delay.isQuiet,
+            responseNanoseconds: response, now: now)
         loss.release(above: delay.rate.estimate)
         if delay.isQuiet { probes.poll(estimate: estimate, ceiling: ceiling, isAppLimited: isAppLimited, now: now) }
         statistics.minimumRoundTripNanoseconds = roundTrip.nanoseconds ?? 0
@@ -107,8 +113,8 @@ extension CongestionController {
         probes.onResult(result, estimate: estimate, ceiling: ceiling, now: now)
     }
 
-    /// The receiver's longest regular interval (draft-holmer §3.1: 50 to 100 ms).
-    private static let feedbackInterval: Int64 = 100_000_000
+    /// A frame until the new rate shows.
+    private static let responseMargin: Int64 = 40_000_000
     private static let appLimitedShare = 0.7
     private static let fullProbeShare = 0.9
     private static let partialProbeShare = 0.85

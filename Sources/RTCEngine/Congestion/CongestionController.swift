@@ -25,6 +25,8 @@ package struct CongestionController: Sendable {
     /// One after the highest number that feedback spoke of.
     var toldEnd: Int64?
     var lastFeedback: MonotonicTime?
+    /// Seconds between reports, smoothed; peers take 50 to 250 ms.
+    var feedbackInterval = 0.1
     /// Wakes since feedback came, with packets on their way; see `handleTimeout`.
     var silentWakes = 0
     var nextWake: MonotonicTime?
@@ -109,7 +111,8 @@ package struct CongestionController: Sendable {
 
     private var congestionWindow: DataSize? {
         guard lastFeedback != nil, let roundTrip = roundTrip.nanoseconds else { return nil }
-        let seconds = Double(roundTrip) / 1e9 + Self.windowSeconds
+        let seconds =
+            Double(roundTrip) / 1e9 + feedbackInterval * Self.windowIntervals + delay.heapSeconds * Self.windowHeaps + Self.windowSeconds
         return DataSize(bytes: max(Int64(estimate / 8 * seconds), Self.leastWindow))
     }
 
@@ -124,7 +127,7 @@ package struct CongestionController: Sendable {
     static let wakeInterval: Int64 = 250_000_000
     private static let wakesOfSilence = 4
     private static let silenceShare = 0.9
-    private static let silenceFloor = 0.5
+    private static let silenceFloor = 0.7
     /// Nothing is waited for longer; a window full of lost packets opens again.
     private static let patience: Int64 = 1_000_000_000
     /// libwebrtc pacing_controller.h takes 2.5 as well.
@@ -132,7 +135,10 @@ package struct CongestionController: Sendable {
     private static let drainPacing = 1.5
     private static let leastPacing = 100_000.0
     private static let demandMargin = 1.15
-    private static let windowSeconds = 0.25
+    /// A queue this long is on its way at most, besides what the path holds and what one lost report hides.
+    private static let windowSeconds = 0.03
+    private static let windowIntervals = 1.3
+    private static let windowHeaps = 2.0
     private static let leastWindow: Int64 = 6_000
 }
 

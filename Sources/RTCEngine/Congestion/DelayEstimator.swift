@@ -17,6 +17,9 @@ package struct DelayEstimator: Sendable {
 
     package init(estimate: Double, limits: ClosedRange<Double>) { rate = RateControl(estimate: estimate, limits: limits) }
 
+    /// How long arrivals are held back before they are handed over at once, averaged over all groups.
+    package private(set) var heapSeconds = 0.0
+
     /// No queue stands as far as can be seen.
     package var isQuiet: Bool { !rate.isDraining && queue.floorMilliseconds < toleranceMilliseconds / 2 }
 
@@ -43,6 +46,8 @@ package struct DelayEstimator: Sendable {
         lastDelay = delay
         if !isCounted { acked.add(arrival: arrival, byteCount: packet.byteCount) }
         guard let group = groups.add(send: send, arrival: arrival, byteCount: packet.byteCount) else { return }
+        let span = group.isHeap ? Double(group.lastSend &- group.firstSend) / 1e9 : 0
+        heapSeconds += (min(span, 1) - heapSeconds) / 8
         queue.add(group)
         trend.add(group)
         detector.update(
@@ -54,22 +59,27 @@ package struct DelayEstimator: Sendable {
     package mutating func addUntold(byteCount: Int, arrival: Int64) { acked.add(arrival: arrival, byteCount: byteCount) }
 
     /// True when the estimate was lowered.
-    package mutating func update(isAppLimited: Bool, responseNanoseconds: Int64, now: MonotonicTime) -> Bool {
+    /// `usualLoss`: the share lost at any rate; what arrives is that much less than what the path took.
+    package mutating func update(
+        isAppLimited: Bool, usualLoss: Double, responseNanoseconds: Int64, now: MonotonicTime
+    ) -> Bool {
         let before = rate.estimate
+        let taken = 1 / (1 - min(usualLoss, Self.mostLoss))
         let input = RateControl.Input(
             usage: detector.usage, floorMilliseconds: queue.floorMilliseconds, quickFloorMilliseconds: queue.quickFloorMilliseconds,
-            toleranceMilliseconds: toleranceMilliseconds, acknowledged: acked.bitsPerSecond(milliseconds: 500),
-            recentlyAcknowledged: acked.bitsPerSecond(milliseconds: 200), isAppLimited: isAppLimited,
+            toleranceMilliseconds: toleranceMilliseconds, acknowledged: acked.bitsPerSecond(milliseconds: 500).map { $0 * taken },
+            recentlyAcknowledged: acked.bitsPerSecond(milliseconds: 200).map { $0 * taken }, isAppLimited: isAppLimited,
             responseNanoseconds: responseNanoseconds)
         if rate.update(input, now: now) { queue.rebase() }
         return rate.estimate < before
     }
 
-    /// A standing queue below this is tolerated: some milliseconds, and the time one full packet takes at the
-    /// bottleneck, which a small packet that made the base did not.
+    /// A standing queue below this is tolerated. The larger of two flows tolerates less, so that it gives way first and
+    /// they meet; and the time one full packet takes at the bottleneck is no queue.
     private var toleranceMilliseconds: Double {
         let rate = max(acked.bitsPerSecond(milliseconds: 500) ?? self.rate.estimate, 50_000)
-        return Self.tolerance + Self.packetBits / rate * 1_000
+        return Self.tolerance
+            + min(Self.sharedTolerance * (Self.sharedRate / rate).squareRoot(), Self.sharedTolerance + Self.packetBits / rate * 1_000)
     }
 
     private mutating func restart() {
@@ -80,7 +90,10 @@ package struct DelayEstimator: Sendable {
         detector = OveruseDetector()
     }
 
-    private static let tolerance = 20.0
+    private static let tolerance = 12.0
+    private static let sharedTolerance = 25.0
+    private static let sharedRate = 2e6
+    private static let mostLoss = 0.3
     private static let packetBits = 9_600.0
     /// No queue is so long.
     private static let clockStep: Int64 = 20_000_000_000

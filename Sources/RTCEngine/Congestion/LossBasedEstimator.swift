@@ -19,6 +19,8 @@ package struct LossBasedEstimator: Sendable {
     /// The share lost in the last window.
     package private(set) var lastFraction = 0.0
     private var trial: Trial?
+    /// Windows in a row with more loss than usual.
+    private var suspicions = 0
     private var received = 0
     private var lost = 0
     private var windowStart: MonotonicTime?
@@ -37,8 +39,8 @@ package struct LossBasedEstimator: Sendable {
         received += 1
     }
 
-    /// `carried`: bits per second that arrive. `isQueueing`: the delay side is answering already.
-    package mutating func update(carried: Double?, isQueueing: Bool, responseNanoseconds: Int64, now: MonotonicTime) {
+    /// `carried`: bits per second that arrive, of the `estimate`. `isQueueing`: the delay side is answering already.
+    package mutating func update(carried: Double?, estimate: Double, isQueueing: Bool, responseNanoseconds: Int64, now: MonotonicTime) {
         let start = windowStart ?? now
         windowStart = start
         let count = received + lost
@@ -47,6 +49,8 @@ package struct LossBasedEstimator: Sendable {
         let fraction = Double(lost) / Double(count)
         lastFraction = fraction
         (received, lost, windowStart) = (0, 0, now)
+        // An outage is no share of anything.
+        guard fraction < Self.outageFraction else { return }
         let noise = Self.sigmas * (max(fraction, 0.01) / Double(count)).squareRoot()
         if let trial {
             self.trial = nil
@@ -55,11 +59,16 @@ package struct LossBasedEstimator: Sendable {
                 bound = nil
             }
         } else if fraction > usualFraction + Self.tolerance + noise, !isQueueing, let carried {
-            bound = min(bound ?? .infinity, carried * Self.trialShare)
+            // One window may be a burst, two in a row are a state.
+            suspicions += 1
+            guard suspicions >= Self.suspicionsOfTrial else { return }
+            bound = min(bound ?? .infinity, max(carried * Self.trialShare, estimate * Self.leastShare))
+            suspicions = 0
             trial = Trial(from: now.adding(nanoseconds: responseNanoseconds / 2), fraction: fraction)
         } else {
-            if let bound { self.bound = bound * Self.recovery }
-            if !isQueueing { usualFraction += (fraction - usualFraction) * (fraction < usualFraction ? 0.1 : 0.05) }
+            suspicions = 0
+            if let bound { self.bound = bound * (1 + Self.recovery * Double(age) / 1e9) }
+            if !isQueueing { usualFraction += (fraction - usualFraction) * Self.learning }
         }
     }
 
@@ -68,6 +77,7 @@ package struct LossBasedEstimator: Sendable {
         if let bound, trial == nil, bound > estimate * 1.5 { self.bound = nil }
     }
 
+    private static let learning = 0.2
     private static let enough = 60
     private static let few = 20
     private static let shortWindow: Int64 = 500_000_000
@@ -75,6 +85,10 @@ package struct LossBasedEstimator: Sendable {
     private static let sigmas = 2.0
     private static let tolerance = 0.03
     private static let trialShare = 0.95
+    private static let leastShare = 0.5
+    private static let outageFraction = 0.6
     private static let stayedShare = 0.6
-    private static let recovery = 1.03
+    private static let suspicionsOfTrial = 2
+    /// Per second.
+    private static let recovery = 0.1
 }

@@ -24,7 +24,7 @@ package struct OveruseDetector: Sendable {
     package mutating func update(
         trend: Double, floorMilliseconds: Double, quickFloorMilliseconds: Double, toleranceMilliseconds: Double, arrival: Int64
     ) {
-        let isGrowing = trend > threshold && floorMilliseconds > toleranceMilliseconds / 3
+        let isGrowing = trend > threshold && floorMilliseconds > toleranceMilliseconds / 2
         if isGrowing {
             let start = overuseStart ?? arrival
             overuseStart = start
@@ -34,7 +34,7 @@ package struct OveruseDetector: Sendable {
         let isConfirmed = overuseStart.map { arrival &- $0 >= Self.overuseNanoseconds } ?? false
         let stands = floorMilliseconds > toleranceMilliseconds
         let isSudden = quickFloorMilliseconds > max(3 * toleranceMilliseconds, Self.suddenMilliseconds)
-        if trend < -threshold && floorMilliseconds > toleranceMilliseconds / 3 {
+        if trend < -threshold && floorMilliseconds > toleranceMilliseconds / 2 {
             usage = .underuse
         } else if (isConfirmed && trend >= previousTrend) || stands || isSudden {
             usage = .overuse

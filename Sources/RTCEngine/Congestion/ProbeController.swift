@@ -37,8 +37,11 @@ package struct ProbeController: Sendable {
 
     /// The estimate fell from `rate`.
     package mutating func onDrop(from rate: Double, now: MonotonicTime) {
-        let old = recovery.map { $0.until > now ? $0.rate : 0 } ?? 0
-        recovery = (max(rate, old), now.adding(nanoseconds: Self.recoveryNanoseconds))
+        // Smaller drops on the way down do not prolong it: a rate that is gone for long may never come back.
+        if let recovery, recovery.until > now, recovery.rate >= rate {
+        } else {
+            recovery = (rate, now.adding(nanoseconds: Self.recoveryNanoseconds))
+        }
         lastProbe = max(lastProbe ?? now, now)
         pending.removeAll(keepingCapacity: true)
     }
@@ -80,6 +83,6 @@ package struct ProbeController: Sendable {
     private static let shortestInterval: Int64 = 1_000_000_000
     private static let firstInterval: Int64 = 1_500_000_000
     private static let longestInterval: Int64 = 6_000_000_000
-    private static let recoveryNanoseconds: Int64 = 60_000_000_000
+    private static let recoveryNanoseconds: Int64 = 20_000_000_000
     private static let recoveredShare = 0.75
 }

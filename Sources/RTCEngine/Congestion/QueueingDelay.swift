@@ -21,7 +21,9 @@ package struct QueueingDelay: Sendable {
     }
 
     package mutating func add(_ group: ArrivalGroup) {
-        let sample = Sample(arrival: group.lastArrival, delay: group.delay)
+        // The last packet of a heap may have waited for a frame's time without any queue.
+        let allowance = group.isHeap ? min(Self.heapNanoseconds, max(0, group.delay &- (base ?? group.delay))) : 0
+        let sample = Sample(arrival: group.lastArrival, delay: group.delay &- allowance)
         if recent.count < Self.capacity { recent.append(sample) } else { recent[next] = sample }
         next = (next + 1) % Self.capacity
         if buckets.isEmpty || group.lastArrival >= bucketEnd {
@@ -36,7 +38,7 @@ package struct QueueingDelay: Sendable {
     /// Delay of the empty path in the receiver's clock; nil before the first group.
     package var base: Int64? { buckets.min() }
 
-    /// Milliseconds that every group of the last 100 ms, and at least of the last eight, has waited.
+    /// Milliseconds that every group of the last 100 ms, and at least of the last six, has waited.
     package var floorMilliseconds: Double { floor(minimumCount: Self.floorCount, nanoseconds: Self.floorNanoseconds) }
 
     /// The same over the last three groups: sooner, and fooled more easily.
@@ -65,7 +67,8 @@ package struct QueueingDelay: Sendable {
     }
 
     private static let capacity = 64
-    private static let floorCount = 8
+    private static let heapNanoseconds: Int64 = 33_000_000
+    private static let floorCount = 6
     private static let quickCount = 3
     private static let floorNanoseconds: Int64 = 100_000_000
     /// 30 s: long enough for a queue of ours to have been empty once, short enough for a route that changed.

@@ -51,10 +51,13 @@ package struct RateControl: Sendable {
     package private(set) var estimate: Double
     /// A queue of ours is draining.
     package var isDraining: Bool { drain != nil }
-    /// What arrived when the path was last full.
-    package private(set) var lastCapacity: Double?
+    /// What arrived when the path was full, averaged, and how much that differs from time to time, as a share.
+    package private(set) var capacity: Double?
+    package private(set) var capacityDeviation = RateControl.firstDeviation
     package private(set) var lastOveruse: MonotonicTime?
     private var drain: Drain?
+    /// When growth reached what the path carried last time.
+    private var reachedTop: MonotonicTime?
     private var lastUpdate: MonotonicTime?
     private var limits: ClosedRange<Double>
 
@@ -81,8 +84,8 @@ package struct RateControl: Sendable {
         if let drain {
             if input.floorMilliseconds < input.toleranceMilliseconds / 2 {
                 // The path was full until now, so what arrived last is what it carries.
-                let carried = (input.recentlyAcknowledged ?? 0) * Self.backOff
-                set(max(estimate, drain.resume, min(carried, drain.before * Self.backOff)))
+                let carried = (input.recentlyAcknowledged ?? 0) * backOff
+                set(max(estimate, drain.resume, min(carried, drain.before * backOff)))
                 self.drain = nil
                 lastOveruse = now
             }
@@ -94,6 +97,7 @@ package struct RateControl: Sendable {
 
     private mutating func lower(_ input: Input, now: MonotonicTime) -> Bool {
         lastOveruse = now
+        reachedTop = nil
         if let drain {
             // Give the last decrease the time to be seen.
             guard now.nanoseconds(since: drain.lowered) >= input.responseNanoseconds else { return false }
@@ -110,13 +114,13 @@ package struct RateControl: Sendable {
         }
         let long = input.acknowledged ?? estimate
         let isDeep = input.floorMilliseconds > 2 * input.toleranceMilliseconds
-        let capacity = isDeep ? min(long, input.recentlyAcknowledged ?? long) : long
-        lastCapacity = capacity
+        let carried = max(isDeep ? min(long, input.recentlyAcknowledged ?? long) : long, estimate * Self.leastCarried)
+        note(capacity: carried)
         let depth = max(0, input.quickFloorMilliseconds - Self.shallowMilliseconds) / Self.deepMilliseconds
-        let share = Self.backOff - min(depth, 1) * Self.deepBackOff
+        let share = backOff - min(depth, 1) * Self.deepBackOff
         let before = drain?.before ?? estimate
-        let resume = min(estimate * Self.leastDecrease, capacity * Self.backOff)
-        set(min(estimate * Self.leastDecrease, capacity * share))
+        let resume = min(estimate * Self.leastDecrease, carried * backOff)
+        set(min(estimate * Self.leastDecrease, carried * share))
         let count = (drain?.count ?? 0) + 1
         drain = Drain(
             began: drain?.began ?? now, lowered: now, floorMilliseconds: input.floorMilliseconds,
@@ -124,21 +128,48 @@ package struct RateControl: Sendable {
         return false
     }
 
+    /// The share of what a full path carried that is used next.
+    private var backOff: Double {
+        let ratio = max(estimate / Self.growthRate, 1e-6)
+        // The logarithm to base 2, straight between powers.
+        let doublings = Double(ratio.exponent) + ratio.significand - 1
+        return min(max(Self.backOff - Self.backOffPerDoubling * doublings, Self.backOffs.lowerBound), Self.backOffs.upperBound)
+    }
+
+    private mutating func note(capacity measured: Double) {
+        let old = capacity ?? measured
+        let deviation = min(abs(measured - old) / max(old, 1), 1)
+        capacityDeviation += (deviation - capacityDeviation) * Self.deviationGain
+        capacity = old + (measured - old) * Self.capacityGain
+    }
+
     private mutating func raise(_ input: Input, elapsed: Double, now: MonotonicTime) {
-        let response = Double(input.responseNanoseconds) / 1e9
-        let most = Self.growthPerResponse / response
-        var growth: Double
+        let most = Self.growthPerResponse * 1e9 / Double(input.responseNanoseconds)
+        var growth = Self.startGrowth
+        var top = Double.infinity
         if let lastOveruse {
-            growth = min(max(Self.growth * (Self.growthRate / estimate).squareRoot(), Self.growths.lowerBound), Self.growths.upperBound)
-            let quiet = Double(now.nanoseconds(since: lastOveruse)) / 1e9 - Self.quietSeconds
-            if quiet > 0 { growth *= Self.power(quiet / Self.doublingSeconds) }
-            growth = min(growth, most)
-        } else {
-            growth = min(Self.startGrowth, most)
+            growth = min(
+                max(Self.growth * Self.threeQuarterPower(Self.growthRate / estimate), Self.growths.lowerBound), Self.growths.upperBound)
+            // A path whose capacity was the same each time deserves patience, one that changes is tried soon.
+            let change = min(max((capacityDeviation - Self.steadyDeviation) / (Self.wildDeviation - Self.steadyDeviation), 0), 1)
+            let steady = max(Self.steadySeconds, Self.steadyGain / growth)
+            let quiet = Double(now.nanoseconds(since: lastOveruse)) / 1e9 - (steady + (Self.wildSeconds - steady) * change)
+            let over = min(
+                max(Self.overCapacity * Self.threeQuarterPower(Self.growthRate / estimate), Self.overs.lowerBound), Self.overs.upperBound)
+            if quiet > 0 {
+                growth *= Self.power(quiet / (Self.steadyDoubling + (Self.wildDoubling - Self.steadyDoubling) * change))
+            } else if let capacity, change < 1 {
+                top = capacity * (1 + over) / (1 - change)
+            }
         }
         // A queue that begins to stand slows it.
-        growth *= max(0, 1 - input.floorMilliseconds / input.toleranceMilliseconds)
-        set(estimate * (1 + growth * elapsed))
+        growth = min(growth, most) * min(max(0, 1.5 * (1 - input.floorMilliseconds / input.toleranceMilliseconds)), 1)
+        let next = estimate * (1 + growth * elapsed)
+        guard next > top else { return set(next) }
+        // Wait at the top for the queue to show; when it does not, there is room, or another flow that should give way.
+        let since = reachedTop ?? now
+        reachedTop = since
+        set(now.nanoseconds(since: since) > input.responseNanoseconds + Self.topNanoseconds ? next : max(estimate, top))
     }
 
     /// 2 to the power of `exponent`, at most 64, without a library: by squares and a line.
@@ -147,9 +178,16 @@ package struct RateControl: Sendable {
         return Double(1 << Int(whole)) * (1 + min(exponent - whole, 1))
     }
 
+    private static func threeQuarterPower(_ value: Double) -> Double {
+        let root = value.squareRoot()
+        return root * root.squareRoot()
+    }
+
     private static let longestStep = 0.2
-    /// libwebrtc and the draft take 0.85; the queue is drained apart from that.
+    /// libwebrtc and the draft take 0.85; the queue is drained apart from that. The larger of two flows gives up more.
     private static let backOff = 0.87
+    private static let backOffPerDoubling = 0.02
+    private static let backOffs = 0.83...0.9
     private static let leastDecrease = 0.95
     private static let shallowMilliseconds = 60.0
     private static let deepMilliseconds = 400.0
@@ -157,13 +195,29 @@ package struct RateControl: Sendable {
     private static let fallenShare = 0.8
     /// So many decreases without a smaller delay: about half the rate.
     private static let futileCount = 5
-    /// Relative growth per second at `growthRate`; it falls with the square root of the rate.
-    private static let growth = 0.1
+    /// Relative growth per second at `growthRate`; it falls with the power of 3/4 of the rate. One would be a fixed step, which makes two
+    /// flows meet soonest and large ones crawl.
+    private static let growth = 0.16
     private static let growthRate = 2e6
-    private static let growths = 0.03...0.25
-    private static let quietSeconds = 3.0
-    private static let doublingSeconds = 1.0
+    private static let growths = 0.05...0.3
+    private static let firstDeviation = 0.1
+    private static let deviationGain = 0.25
+    private static let capacityGain = 0.5
+    private static let steadyDeviation = 0.1
+    private static let wildDeviation = 0.3
+    private static let steadySeconds = 3.0
+    /// What a decrease took has to come back before patience ends.
+    private static let steadyGain = 0.2
+    /// How far above what the path carried last time a steady path is asked again: enough for a queue to show.
+    private static let overCapacity = 0.05
+    private static let topNanoseconds: Int64 = 500_000_000
+    private static let overs = 0.03...0.1
+    private static let wildSeconds = 0.2
+    private static let steadyDoubling = 1.0
+    private static let wildDoubling = 0.15
+    /// A path that stood still carried nothing for that time, which is not its capacity.
+    private static let leastCarried = 0.5
     private static let startGrowth = 1.0
     /// So much may be added before the effect is seen.
-    private static let growthPerResponse = 0.15
+    private static let growthPerResponse = 0.2
 }

@@ -196,11 +196,14 @@ package struct SendStream: Sendable {
 
     private mutating func packetize(_ frame: EncodedFrame) {
         if appendsTrailers, let metadata = frame.metadata {
-            framed.removeAll()
-            frame.bytes.withBytes { framed.write($0) }
-            FrameTrailer.write(metadata, into: &framed)
-            let whole = framed.bytes
-            packetize(whole.span.bytes, frame)
+            // Taken out and put back: its memory is used again.
+            var whole = ByteWriter()
+            swap(&whole, &framed)
+            whole.removeAll()
+            frame.bytes.withBytes { whole.write($0) }
+            FrameTrailer.write(metadata, into: &whole)
+            packetize(whole.bytes.span.bytes, frame)
+            swap(&whole, &framed)
         } else {
             frame.bytes.withBytes { packetize($0, frame) }
         }
