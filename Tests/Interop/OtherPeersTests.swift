@@ -41,6 +41,9 @@ extension Interop {
             measured("\(name)_received_frames", Double(seen.distinct), "of \(seen.span)")
             measured("\(name)_received_age_p50", percentile(seen.agesMilliseconds, 0.5), "ms")
             measured("\(name)_received_tone", seen.amplitude(of: peer.toneHertz), "amplitude")
+            measured("\(name)_sent_frames", Double(report.videoFrames), "seen, \(report.missing) missing, \(seen.pushed) pushed")
+            measured("\(name)_sent_age_p50", report.latencyMilliseconds ?? .nan, "ms")
+            measured("\(name)_sent_tone", report.audioHertz ?? .nan, "Hz of \(OtherPeerCall.toneHertz)")
             measured("\(name)_pongs", Double(seen.pongs), "of ours")
 
             #expect(report.state == "connected" && seen.isWhole)
@@ -57,7 +60,15 @@ extension Interop {
             #expect(seen.unreadable <= seen.counters.count / 10)
             let tone = seen.amplitude(of: peer.toneHertz)
             #expect(tone > 1000)
-            for other in [300.0, 520, 1000] { #expect(seen.amplitude(of: other) < tone / 5, "\(other) Hz") }
+            for other in [300.0, OtherPeerCall.toneHertz, 1000] { #expect(seen.amplitude(of: other) < tone / 5, "\(other) Hz") }
+
+            // What the far end saw of ours.
+            #expect(report.sizes.last == [640, 360])
+            #expect(report.counters.count == 2 && report.videoFrames > Int(Settings.seconds * 10))
+            #expect(report.unreadFrames <= report.videoFrames / 10)
+            #expect(report.audioHertz.map { abs($0 - OtherPeerCall.toneHertz) < 15 } == true)
+            let outbound = seen.outbound.first { $0.kind == .video }
+            #expect(outbound?.codec == codec.rawValue && outbound?.framesEncoded ?? 0 > 0)
         }
     }
 }

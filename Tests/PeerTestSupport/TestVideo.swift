@@ -72,6 +72,11 @@ package final class TestTone: @unchecked Sendable {  // handed to the network th
         return try? encoder.encode(samples)
     }
 
+    /// A stretch of a tone at 48 kHz, one channel.
+    package static func samples(frequency: Double, count: Int) -> [Int16] {
+        (0..<count).map { Int16(12_000 * sin(2 * .pi * frequency * Double($0) / 48_000)) }
+    }
+
     /// How strong a frequency is among samples at 48 kHz, as a share of all their energy (Goertzel).
     package static func share(of frequency: Double, in samples: [Int16]) -> Double {
         let step = 2 * Double.pi * frequency / 48_000

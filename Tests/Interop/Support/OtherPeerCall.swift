@@ -21,6 +21,9 @@ final class OtherPeerCall: Sendable {
         var losses: [PeerLoss] = []
         var remoteCandidateType: String?
         var inbound: PeerStatistics.Inbound?
+        var outbound: [PeerStatistics.Outbound] = []
+        /// Pictures pushed.
+        var pushed = 0
         /// The far end's, as it came.
         var description = ""
     }
@@ -30,6 +33,11 @@ final class OtherPeerCall: Sendable {
     private let role: OtherPeer.Role
     private let video = RemoteTrack(name: "video")
     private let audio = RemoteTrack(name: "audio")
+    private let camera = LocalTrack(name: "video", kind: .video)
+    private let microphone = LocalTrack(name: "audio", kind: .audio)
+
+    /// Of what we send.
+    static let toneHertz = 700.0
 
     /// Makes the call, watches it for `seconds`, and asks both ends what they saw.
     ///
@@ -51,6 +59,7 @@ final class OtherPeerCall: Sendable {
         await watching.value
         var seen = call.log.seen
         seen.remoteCandidateType = statistics.remoteCandidateType
+        seen.outbound = statistics.outbound
         seen.inbound = statistics.inbound.first { $0.track == "video" }
         return (seen, try OtherPeerReport(result.output))
     }
@@ -68,7 +77,7 @@ final class OtherPeerCall: Sendable {
             tracks: [
                 TrackDeclaration(name: "video", kind: .video, direction: .sendonly, isTwoWay: true),
                 TrackDeclaration(name: "audio", kind: .audio, direction: .sendonly, isTwoWay: true),
-            ], remoteTracks: ["video": video, "audio": audio]
+            ], remoteTracks: ["video": video, "audio": audio], localTracks: ["video": camera, "audio": microphone]
         ) { log.add($0) }
     }
 
@@ -103,9 +112,10 @@ final class OtherPeerCall: Sendable {
 
     // MARK: What comes and goes
 
-    /// Reads pictures and samples, answers pings and sends its own, until cancelled.
+    /// Reads pictures and samples, answers pings, sends pings and media of its own, until cancelled.
     private func watch() async {
         await withTaskGroup(of: Void.self) { group in
+            group.addTask { [self] in await publish() }
             group.addTask { [log, video] in
                 let consumer = video.addVideoConsumer()
                 while let picture = await consumer.next() { log.add(picture) }
@@ -125,6 +135,40 @@ final class OtherPeerCall: Sendable {
             }
         }
     }
+
+    /// From the moment there are keys, 30 pictures of 640x360 and 50 stretches of a tone a second, from absolute times.
+    private func publish() async {
+        while !log.isSecured, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(5)) }
+        do {
+            try await connection.setPublishing(true, track: "video")
+            try await connection.setPublishing(true, track: "audio")
+        } catch {
+            return
+        }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [camera, log] in
+                var pattern = CounterPattern(width: 640, height: 360)
+                let begin = ContinuousClock.now
+                for number in 0... {
+                    try? await Task.sleep(until: begin + .microseconds(number * 33_333), clock: .continuous)
+                    if Task.isCancelled { return }
+                    _ = pattern.withPicture(number) { camera.push(bgra: $0, width: 640, height: 360) }
+                    log.countPushed()
+                }
+            }
+            group.addTask { [microphone] in
+                let begin = ContinuousClock.now
+                for number in 0... {
+                    try? await Task.sleep(until: begin + .milliseconds(number * 20), clock: .continuous)
+                    if Task.isCancelled { return }
+                    let samples = (0..<960).map { index in
+                        Int16(8000 * sin(2 * Double.pi * Self.toneHertz * Double(number * 960 + index) / 48_000))
+                    }
+                    _ = samples.withUnsafeBufferPointer { microphone.push(samples: $0, sampleRate: 48_000, channels: 1) }
+                }
+            }
+        }
+    }
 }
 
 /// What the handlers of one call wrote down, on whatever thread.
@@ -133,16 +177,22 @@ private final class Log: Sendable {
         var seen = OtherPeerCall.Seen()
         var replies: [(channel: String, text: String)] = []
         var turns = 0
+        var isSecured = false
     }
     private let state = Mutex(State())
 
     var seen: OtherPeerCall.Seen { state.withLock { $0.seen } }
+
+    var isSecured: Bool { state.withLock { $0.isSecured } }
+
+    func countPushed() { state.withLock { $0.seen.pushed += 1 } }
 
     func describe(_ sdp: String) { state.withLock { $0.seen.description = sdp } }
 
     func add(_ event: PeerEvent) {
         state.withLock { state in
             switch event {
+            case .dtlsConnected: state.isSecured = true
             case .channelOpened(let label): state.seen.openedChannels.append(label)
             case .lost(let loss): state.seen.losses.append(loss)
             case .message(let channel, true, let bytes):
