@@ -52,7 +52,7 @@ final class VideoEncodeWorker: Sendable {
     let codec: VideoCodec
     private let state: Mutex<State>
     private let wake = DispatchSemaphore(value: 0)
-    private let scaledPool = FrameBufferPool(maxCached: 1)
+    private let scaledPool = FrameBufferPool(maxCached: 1, memory: .pages)
     private let framePool = FrameBufferPool(maxCached: 4)
     /// Encode thread: a frame is ready; `tookFrame()` says that the receiver has it.
     private let onFrame: @Sendable (EncodedFrame) -> Void
