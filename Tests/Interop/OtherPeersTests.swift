@@ -18,9 +18,10 @@ extension Interop {
         func chromium(_ role: OtherPeer.Role, _ codec: VideoCodec) async throws { try await Self.call(.chromium, role, codec) }
 
         @Test(
-            "GStreamer's webrtcbin: video, audio and data, offering and answering",
-            .enabled(if: OtherPeer.gstreamer.isInstalled, "\(OtherPeer.gstreamer.missing)"), arguments: OtherPeer.Role.allCases)
-        func gstreamer(_ role: OtherPeer.Role) async throws { try await Self.call(.gstreamer, role, .vp8) }
+            "GStreamer's webrtcbin: video, audio and data, offering and answering, VP8 and VP9",
+            .enabled(if: OtherPeer.gstreamer.isInstalled, "\(OtherPeer.gstreamer.missing)"), arguments: OtherPeer.Role.allCases,
+            [VideoCodec.vp8, .vp9])
+        func gstreamer(_ role: OtherPeer.Role, _ codec: VideoCodec) async throws { try await Self.call(.gstreamer, role, codec) }
 
         @Test(
             "ICE-01 Chromium's .local candidates are skipped, its own checks reach us",

@@ -40,7 +40,8 @@ enum OtherPeer: String, Sendable, CaseIterable {
         case .chromium:
             return try ChildProcess("\(RuntimeProcess.peers)/browser-peer", [signalling, "--codec", codec] + common)
         case .gstreamer:
-            return try ChildProcess("\(RuntimeProcess.peers)/gst-peer", ["--connect", signalling, "--wait", "20"] + common)
+            return try ChildProcess(
+                "\(RuntimeProcess.peers)/gst-peer", ["--connect", signalling, "--codec", codec, "--wait", "20"] + common)
         }
     }
 
