@@ -208,6 +208,10 @@ int cvpx_encoder_set_bitrate(cvpx_encoder *encoder, int kilobits_per_second) {
     return vpx_codec_enc_config_set(&encoder->context, &encoder->config);
 }
 
+int cvpx_encoder_set_speed(cvpx_encoder *encoder, int speed) {
+    return vpx_codec_control(&encoder->context, VP8E_SET_CPUUSED, speed);
+}
+
 int cvpx_encoder_set_size(cvpx_encoder *encoder, int width, int height) {
     vpx_codec_enc_cfg_t changed = encoder->config;
     changed.g_w = (unsigned)width;

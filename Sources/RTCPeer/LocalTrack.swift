@@ -47,11 +47,17 @@ package final class LocalTrack: Sendable {
 
     private let state = Mutex(State())
     /// The picture being encoded, the one that waits, and the one being made.
-    private let pool = FrameBufferPool(maxCached: 3, memory: .pages)
+    private let pool: FrameBufferPool
 
-    package init(name: String, kind: MediaKind) {
+    package convenience init(name: String, kind: MediaKind) {
+        self.init(name: name, kind: kind, pool: FrameBufferPool(maxCached: 3, memory: .pages))
+    }
+
+    /// - Parameter pool: where pictures are made.
+    init(name: String, kind: MediaKind, pool: FrameBufferPool) {
         self.name = name
         self.kind = kind
+        self.pool = pool
     }
 
     // MARK: Pushing threads

@@ -69,10 +69,11 @@ struct ResolutionAdapter: Sendable {
         window = (now, byteCount * 8)
     }
 
-    /// What an encoder can make use of at a size, in bits per second: the default of the upper bound.
+    /// What an encoder makes good use of at a size, in bits per second: the default of the upper bound. At 720p more than this
+    /// costs processor time and shows little.
     static func ceiling(width: Int, height: Int, framesPerSecond: Double = 30) -> Int {
         let share = Double(max(1, width * height)) / Double(1280 * 720) * max(framesPerSecond, 30) / 30
-        return Int(min(max(6_000_000 * share.squareRoot(), 1_000_000), 15_000_000))
+        return Int(min(max(4_000_000 * share.squareRoot(), 1_000_000), 15_000_000))
     }
 
     // MARK: Rules

@@ -8,6 +8,7 @@ struct VideoEncodeSession: ~Copyable {
     private let framePool: FrameBufferPool
     private var encoder: VPXEncoder?
     private var adapter: ResolutionAdapter
+    private var effort = EncodeEffort()
     private var pushedSize = ResolutionAdapter.Size(width: 0, height: 0)
     private var pushedRate = 0.0
     /// Time of the last picture as the encoder's rate control sees it, at 90 kHz.
@@ -64,15 +65,22 @@ struct VideoEncodeSession: ~Copyable {
         return frame
     }
 
+    /// What the last picture, pushed at `now`, took of wall-clock time.
+    mutating func onEncoded(nanoseconds: Int64, now: MonotonicTime) {
+        effort.onEncoded(nanoseconds: nanoseconds, available: Int64(1e9 / max(1, adapter.framesPerSecond)), now: now)
+    }
+
     /// The next picture begins with a new encoder.
     mutating func reset() { encoder = nil }
 
     private mutating func encoder(bitsPerSecond: Int) throws(CodecError) -> VPXEncoder {
         if let encoder {
             if encoder.settings.bitsPerSecond != bitsPerSecond { try encoder.setBitrate(bitsPerSecond) }
+            try encoder.setReducedEffort(effort.isReduced)
             return encoder
         }
         let new = try VPXEncoder(settings: .init(codec: codec, bitsPerSecond: bitsPerSecond))
+        try new.setReducedEffort(effort.isReduced)
         encoder = new
         return new
     }

@@ -171,7 +171,9 @@ final class VideoEncodeWorker: Sendable {
             if let ceiling = session.newCeiling(for: input.picture, now: input.pushed) { onCeiling(ceiling) }
             do throws(CodecError) {
                 let frame = try session.encode(input, bitsPerSecond: work.bitsPerSecond, forceKeyFrame: work.needsKeyFrame)
-                let took = UInt64(max(0, NetworkExecutor.now().nanoseconds(since: began)))
+                let elapsed = NetworkExecutor.now().nanoseconds(since: began)
+                session.onEncoded(nanoseconds: elapsed, now: input.pushed)
+                let took = UInt64(max(0, elapsed))
                 guard let frame else {
                     skipped(afterRequest: work.needsKeyFrame, nanoseconds: took)
                     continue

@@ -127,4 +127,19 @@ struct VPXEncoderTests {
         #expect(quantizers.allSatisfy { (0...63).contains($0) })
         #expect((quantizers[15..<20].max() ?? 0) > (quantizers[5..<10].max() ?? 63))
     }
+
+    @Test("reduced effort goes on without a key frame, and what is decoded is the picture", arguments: [VideoCodec.vp8, .vp9])
+    func effort(codec: VideoCodec) throws {
+        let pool = FrameBufferPool()
+        let encoder = try VPXEncoder(settings: .init(codec: codec, bitsPerSecond: 1_000_000))
+        let decoder = try VPXDecoder(codec: codec)
+        for time in 0..<40 {
+            try encoder.setReducedEffort(time / 10 % 2 == 1)
+            let source = Pictures.moving(width: 320, height: 180, time: time, pool: pool)
+            let frame = try #require(try encoder.encode(source, pool: pool))
+            #expect(frame.isKeyFrame == (time == 0))
+            let picture = try #require(try decoder.decode(frame, pool: pool))
+            #expect(Pictures.difference(source, picture).y < 12)
+        }
+    }
 }

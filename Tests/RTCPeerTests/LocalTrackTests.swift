@@ -14,7 +14,8 @@ struct LocalTrackTests {
     }
 
     private let frames = Frames()
-    private let track = LocalTrack(name: "webcam", kind: .video)
+    /// Its pictures come from the heap, where they can be counted.
+    private let track = LocalTrack(name: "webcam", kind: .video, pool: FrameBufferPool(maxCached: 3))
 
     private func attached() -> VideoEncodeWorker {
         let frames = frames

@@ -71,6 +71,9 @@ void cvpx_encoder_destroy(cvpx_encoder *encoder);
 
 int cvpx_encoder_set_bitrate(cvpx_encoder *encoder, int kilobits_per_second);
 
+// libvpx "cpu-used" from the next picture on.
+int cvpx_encoder_set_speed(cvpx_encoder *encoder, int speed);
+
 // VP9 only: the next picture has this size, not larger on either side than the first was. No key frame is made; the
 // references are scaled.
 int cvpx_encoder_set_size(cvpx_encoder *encoder, int width, int height);
