@@ -54,7 +54,8 @@ extension Interop {
             // GStreamer's script hands its pings to a main loop of its own and may not have counted the answers in time.
             #expect((report.roundTripMilliseconds ?? 0) < 1000)
 
-            #expect(seen.sizes == ["640x360"])
+            // On a busy machine a sender may make them smaller for a while.
+            #expect(seen.sizes.contains("640x360"))
             #expect(seen.inbound?.codec == codec.rawValue)
             #expect(seen.counters.count > Int(Settings.seconds * 10))
             #expect(zip(seen.counters, seen.counters.dropFirst()).allSatisfy { $0 <= $1 })
@@ -64,7 +65,7 @@ extension Interop {
             for other in [300.0, OtherPeerCall.toneHertz, 1000] { #expect(seen.amplitude(of: other) < tone / 5, "\(other) Hz") }
 
             // What the far end saw of ours.
-            #expect(report.sizes.last == [640, 360])
+            #expect(report.sizes.contains([640, 360]))
             #expect(report.counters.count == 2 && report.videoFrames > Int(Settings.seconds * 10))
             #expect(report.unreadFrames <= report.videoFrames / 10)
             #expect(report.audioHertz.map { abs($0 - OtherPeerCall.toneHertz) < 15 } == true)
