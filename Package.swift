@@ -23,6 +23,7 @@ let package = Package(
     products: [
         .library(name: "Reactor", targets: ["Reactor"]),
         .executable(name: "reactor", targets: ["ReactorCLI"]),
+        .executable(name: "reactor-simulate", targets: ["ReactorSimulate"]),
     ],
     targets: [
         // C libraries behind thin shims. GLib's include folders come from pkg-config; nothing else does,
@@ -70,6 +71,7 @@ let package = Package(
         .target(
             name: "Reactor", dependencies: ["ReactorCore", "RTCPeer", "RTCBase", "CCurl"], swiftSettings: strict),
         .executableTarget(name: "ReactorCLI", dependencies: ["Reactor", "CPNG"], swiftSettings: strict),
+        .executableTarget(name: "ReactorSimulate", dependencies: ["RTCSimulation", "RTCBase", "RTCEngine"], swiftSettings: strict),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [

@@ -16,4 +16,9 @@ package struct VirtualClock: Sendable {
     }
 
     package mutating func advance(to time: MonotonicTime) { now = max(now, time) }
+
+    /// The same for one deadline.
+    package mutating func advance(to deadline: MonotonicTime, limit: MonotonicTime) {
+        now = min(max(deadline, now.adding(nanoseconds: 1)), max(limit, now))
+    }
 }

@@ -43,6 +43,7 @@ package struct MediaSynchronizer: Sendable {
     package init(kinds: [MediaKind?]) { sources = kinds.map { $0.map { Source(kind: $0) } } }
 
     package mutating func handleReport(section: Int, ssrc: UInt32, ntp: NTPTimestamp, rtpTimestamp: UInt32) {
+        guard sources.indices.contains(section) else { return }
         follow(section: section, ssrc: ssrc)
         if origin == nil { origin = ntp }
         sources[section]?.report = (ntp, rtpTimestamp)
@@ -50,6 +51,7 @@ package struct MediaSynchronizer: Sendable {
 
     /// A packet (audio) arrived or a frame (video) is complete.
     package mutating func noteArrival(section: Int, ssrc: UInt32, timestamp: UInt32, arrival: MonotonicTime) {
+        guard sources.indices.contains(section) else { return }
         follow(section: section, ssrc: ssrc)
         guard var source = sources[section] else { return }
         if let first = source.first {
@@ -91,7 +93,7 @@ package struct MediaSynchronizer: Sendable {
 
     /// Another source in a section begins anew.
     private mutating func follow(section: Int, ssrc: UInt32) {
-        guard sources.indices.contains(section), let source = sources[section], source.ssrc != ssrc else { return }
+        guard let source = sources[section], source.ssrc != ssrc else { return }
         sources[section] = Source(kind: source.kind, ssrc: ssrc)
     }
 

@@ -64,6 +64,19 @@ package struct NackTracker: Sendable {
         return true
     }
 
+    /// Notes numbers before the first one seen; those known already stay as they are. They are asked for a moment later, for
+    /// the first packets of a stream may only have been swapped.
+    package mutating func noteBeginning(_ numbers: Range<Int64>, now: MonotonicTime) {
+        let due = now.adding(nanoseconds: Self.beginningDelay)
+        for number in numbers where missing.count < Self.capacity {
+            let index = lowerBound(number)
+            if index < missing.count, missing[index].number == number { continue }
+            missing.insert(
+                Missing(number: number, noticed: now, due: due, firstAsked: now, lastAsked: now, tries: 0, awaitsCopy: false), at: index)
+            earliestDue = min(earliestDue ?? due, due)
+        }
+    }
+
     /// A packet arrived, by itself or as a retransmission.
     package mutating func noteArrival(_ number: Int64, isRetransmission: Bool, roundTrip: Int64, now: MonotonicTime) -> Arrival {
         guard let index = position(of: number) else { return .notMissing }
@@ -166,6 +179,7 @@ package struct NackTracker: Sendable {
     package static let maxPerRequest = 250
     /// Waiting longer than this for a reordered packet costs more than an unneeded retransmission.
     package static let maxReorderDelay: Int64 = 30_000_000
+    private static let beginningDelay: Int64 = 5_000_000
     private static let batchingWindow: Int64 = 2_000_000
     /// Between the two copies of a request: long enough not to share the fate of the first in a short burst.
     private static let copyDelay: Int64 = 10_000_000

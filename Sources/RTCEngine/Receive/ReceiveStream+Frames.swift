@@ -14,7 +14,7 @@ extension ReceiveStream {
                 updateTail(now: now)
                 return
             case .useless(let count):
-                guard !mayStillBegin(now: now) else { return }
+                guard !mayStillBegin(now: now, context: context) else { return }
                 skipUseless(count, now: now, context: &context)
             case .frame(let numbers): finish(numbers, now: now, context: &context, into: &out)
             case .blocked(let missing):
@@ -24,11 +24,16 @@ extension ReceiveStream {
         }
     }
 
-    /// The first packet of the stream does not begin a frame: the one before it may only have been overtaken.
-    mutating func mayStillBegin(now: MonotonicTime) -> Bool {
-        guard !buffer.hasAdvanced, let head = buffer.head, let first = buffer.packet(head), !first.isFiller else { return false }
-        let deadline = first.arrival.adding(nanoseconds: Self.startGrace)
+    /// The first packet of the stream does not begin a frame: the one before it may have been overtaken, or lost. It is
+    /// asked for when it may belong to the key frame that a stream begins with: a new one would cost far more, and the
+    /// sender may not be willing to make it so soon after.
+    mutating func mayStillBegin(now: MonotonicTime, context: ReceiveContext) -> Bool {
+        guard !buffer.hasAdvanced, let head = buffer.head, let first = buffer.packet(head), let info = first.info else { return false }
+        let isRepairable = usesNACK && counts.framesAssembled == 0 && (info.isKeyFrame || info.codec == .vp8)
+        let patience = isRepairable ? max(Self.startGrace, context.roundTrip.repeatInterval * 5 / 2) : Self.startGrace
+        let deadline = first.arrival.adding(nanoseconds: patience)
         guard now < deadline else { return false }
+        if isRepairable { nacks.noteBeginning((head - 1)..<head, now: now) }
         wait = Wait(deadline: deadline, isOverdue: false)
         return true
     }
@@ -99,6 +104,7 @@ extension ReceiveStream {
             isLoss = true
         }
         buffer.advance(to: head + count)
+        nacks.discard(before: head + count)
         guard isLoss else { return }
         chain.noteLoss()
         requester.need(now: now)

@@ -199,10 +199,8 @@ package struct ReceiveStream: Sendable {
         default: break
         }
         while let missing = bufferOverflow(adding: number) { giveUp(missing, now: now, context: &context) }
-        if let head = buffer.head, number < head, !buffer.hasAdvanced, nacks.isEmpty {
-            // The first packets of the stream were swapped.
-            _ = nacks.noteGap((number + 1)..<head, now: now)
-        }
+        // The first packets of the stream were swapped, or the very first ones were lost and come again.
+        if let head = buffer.head, number < head, !buffer.hasAdvanced { nacks.noteBeginning((number + 1)..<head, now: now) }
         let info = payload.byteCount > 0 ? PayloadInfo(codec: codec, payload: payload) : nil
         let kind: BufferedPacket.Kind
         if let info {

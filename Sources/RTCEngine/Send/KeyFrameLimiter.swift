@@ -41,9 +41,12 @@ package struct KeyFrameLimiter: Sendable {
         return lastAnswer?.adding(nanoseconds: Self.distance) ?? MonotonicTime(nanoseconds: .min)
     }
 
+    /// A request may be passed on now.
+    package func isDue(now: MonotonicTime) -> Bool { nextDeadline.map { $0 <= now } ?? false }
+
     /// True when the encoder is to make a key frame now.
     package mutating func takeRequest(now: MonotonicTime) -> Bool {
-        guard let due = nextDeadline, due <= now else { return false }
+        guard isDue(now: now) else { return false }
         isWanted = false
         lastAnswer = now
         return true

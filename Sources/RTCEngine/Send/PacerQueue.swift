@@ -18,12 +18,31 @@ package struct PacerQueue: Sendable {
         package var isFrameEnd: Bool
         package var isKeyFrame: Bool
         package var queuedAt: MonotonicTime
+
+        package init(
+            slot: PacketStore.Slot, payloadCount: Int, timestamp: UInt32, payloadType: UInt8, isFrameStart: Bool, isFrameEnd: Bool,
+            isKeyFrame: Bool, queuedAt: MonotonicTime
+        ) {
+            self.slot = slot
+            self.payloadCount = payloadCount
+            self.timestamp = timestamp
+            self.payloadType = payloadType
+            self.isFrameStart = isFrameStart
+            self.isFrameEnd = isFrameEnd
+            self.isKeyFrame = isKeyFrame
+            self.queuedAt = queuedAt
+        }
     }
 
     /// A request to send a packet once more.
     package struct Repair: Hashable, Sendable {
         package var stream: Int
         package var number: Int64
+
+        package init(stream: Int, number: Int64) {
+            self.stream = stream
+            self.number = number
+        }
     }
 
     /// What a cut took away.
@@ -33,6 +52,12 @@ package struct PacerQueue: Sendable {
         package var hasSplitFrame = false
         /// What comes next needs what was dropped.
         package var needsKeyFrame = false
+
+        package init(frames: Int = 0, hasSplitFrame: Bool = false, needsKeyFrame: Bool = false) {
+            self.frames = frames
+            self.hasSplitFrame = hasSplitFrame
+            self.needsKeyFrame = needsKeyFrame
+        }
     }
 
     private var lanes: [Lane]

@@ -10,7 +10,7 @@ package struct RetransmissionCache: Sendable {
         /// Nil for a packet of padding alone.
         package var slot: PacketStore.Slot?
         package var payloadCount: Int
-        package var paddingCount: UInt8 = 0
+        package var paddingCount: UInt8
         package var timestamp: UInt32
         package var marker: Bool
         package var payloadType: UInt8
@@ -22,6 +22,21 @@ package struct RetransmissionCache: Sendable {
         package var repeatedAt: MonotonicTime?
         /// It waits to be sent again.
         package var isQueued = false
+
+        package init(
+            slot: PacketStore.Slot?, payloadCount: Int, paddingCount: UInt8 = 0, timestamp: UInt32, marker: Bool, payloadType: UInt8,
+            sentAt: MonotonicTime, transportNumber: UInt16, hadMID: Bool
+        ) {
+            self.slot = slot
+            self.payloadCount = payloadCount
+            self.paddingCount = paddingCount
+            self.timestamp = timestamp
+            self.marker = marker
+            self.payloadType = payloadType
+            self.sentAt = sentAt
+            self.transportNumber = transportNumber
+            self.hadMID = hadMID
+        }
     }
 
     private var entries: [Entry?]

@@ -81,7 +81,7 @@ package struct SendSide: Sendable {
         relieve(index, now: now)
         if isOverdue(index, now: now), !frame.isKeyFrame {
             // The queue is full of what cannot be dropped.
-            streams[index].noteCut(PacerQueue.Cut(frames: 1, hasSplitFrame: false, needsKeyFrame: true))
+            streams[index].noteCut(PacerQueue.Cut(frames: 1, needsKeyFrame: true))
         } else {
             _ = streams[index].enqueue(
                 frame, stream: index, shared: &sharedOffset, now: now, queue: &queue, context: &context)
@@ -147,7 +147,13 @@ package struct SendSide: Sendable {
         guard let index = streams.firstIndex(where: { $0.ssrc == request.mediaSSRC }), streams[index].isActive else { return }
         streams[index].counts.plisReceived &+= 1
         // A key frame that is still on its way answers; should it be lost, the peer asks again.
-        if !isKeyFrameOnItsWay(index, now: now) { streams[index].limiter.request() }
+        if queue.keyFrameCount(index) > 0 {
+            // What waits before it is of no use.
+            let cut = queue.cut(index, store: &context.store)
+            if cut.frames > 0 || cut.hasSplitFrame { streams[index].noteCut(cut) }
+        } else if !isKeyFrameOnItsWay(index, now: now) {
+            streams[index].limiter.request()
+        }
         tellKeyFrames(now: now, into: &out)
     }
 
@@ -346,7 +352,12 @@ package struct SendSide: Sendable {
 
     private mutating func queueRepair(_ sequence: UInt16, stream index: Int, now: MonotonicTime) {
         let number = streams[index].cache.unwrap(sequence)
-        guard let entry = streams[index].cache.find(number, now: now), !entry.isQueued else { return }
+        guard let entry = streams[index].cache.find(number, now: now) else {
+            // Too old to be repeated: only a key frame helps, and the peer may take a while to see that.
+            if streams[index].isGone(number), !isKeyFrameOnItsWay(index, now: now) { streams[index].limiter.request() }
+            return
+        }
+        guard !entry.isQueued else { return }
         // A request that comes within a round trip of the last repeat was made before that could arrive.
         let roundTrip = context.roundTripNanoseconds ?? Self.assumedRoundTrip
         if let repeated = entry.repeatedAt, now.nanoseconds(since: repeated) < roundTrip { return }
@@ -366,9 +377,14 @@ package struct SendSide: Sendable {
         return now.nanoseconds(since: left) < context.roundTripNanoseconds ?? Self.assumedRoundTrip
     }
 
+    /// A peer that asks for a key frame cannot use what waits: it goes, and the key frame leaves at once.
     private mutating func tellKeyFrames(now: MonotonicTime, into out: inout EngineOutputs) {
-        for index in streams.indices where streams[index].isActive {
-            // While the queue is long a key frame would only make it longer.
+        for index in streams.indices where streams[index].isActive && streams[index].limiter.isDue(now: now) {
+            let cut = queue.cut(index, store: &context.store)
+            if cut.frames > 0 || cut.hasSplitFrame { streams[index].noteCut(cut) }
+            isBacklogged = !queue.isEmpty
+            tellCongestion(index, into: &out)
+            // While a key frame that leaves slowly fills the queue another would only make it longer.
             guard !streams[index].isCongested, streams[index].limiter.takeRequest(now: now) else { continue }
             out.events.append(.keyFrameRequested(section: streams[index].section))
         }

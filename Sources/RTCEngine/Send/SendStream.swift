@@ -64,6 +64,8 @@ package struct SendStream: Sendable {
     private var isKnownToPeer = false
     /// When the last packet of the newest key frame left.
     private(set) var keyFrameLeftAt: MonotonicTime?
+    /// The first packet of the newest key frame that left.
+    private var keyFrameNumber: Int64 = 0
     private var vp8: VP8Packetizer
     private var vp9: VP9Packetizer
     private var cut = PacketizedFrame()
@@ -237,6 +239,7 @@ package struct SendStream: Sendable {
         cache.insert(entry, number: number, store: &context.store)
         lastTimestamp = packet.timestamp
         isBetweenFrames = packet.isFrameEnd
+        if packet.isKeyFrame, packet.isFrameStart { keyFrameNumber = number }
         if packet.isFrameEnd {
             counts.framesSent &+= 1
             if packet.isKeyFrame {
@@ -333,6 +336,9 @@ package struct SendStream: Sendable {
 
     package var hasSent: Bool { packetCount > 0 }
 
+    /// A packet that left since the newest key frame began, and not so long ago that the number could mean another.
+    func isGone(_ number: Int64) -> Bool { number >= keyFrameNumber && number < nextNumber && nextNumber - number < Self.longMemory }
+
     private mutating func finishMedia(_ start: Int, payloadCount: Int, now: MonotonicTime, into out: inout EngineOutputs) -> Int {
         let count = out.rtp.count - start
         assert(count <= Self.maxDatagramBytes - Self.maxTagBytes)
@@ -398,6 +404,7 @@ package struct SendStream: Sendable {
     package static let maxDatagramBytes = 1200
     /// AES-GCM (RFC 7714 §12.1).
     private static let maxTagBytes = 16
+    private static let longMemory: Int64 = 8_192
     private static let maxFrameBytes = 4_000_000
     /// Until it was measured: Opus at 32 kbit/s with its headers.
     private static let assumedAudioRate: Int64 = 48_000

@@ -105,4 +105,17 @@ struct NackTrackerTests {
         #expect(due(&tracker, at: 0).count == NackTracker.capacity - 2 * NackTracker.maxPerRequest)
         #expect(tracker.nextDeadline.map { $0 > start } == true)
     }
+
+    @Test("numbers before the first one are noted in order, once, and asked for a moment later")
+    func beginning() {
+        var tracker = NackTracker()
+        let start = MonotonicTime(milliseconds: 1_000)
+        tracker.noteBeginning(9..<10, now: start)
+        tracker.noteBeginning(6..<10, now: start)
+        var list: [UInt16] = []
+        tracker.takeDue(now: start, interval: 100_000_000, into: &list)
+        #expect(list.isEmpty && tracker.count == 4)
+        tracker.takeDue(now: start.adding(milliseconds: 5), interval: 100_000_000, into: &list)
+        #expect(list == [6, 7, 8, 9])
+    }
 }

@@ -271,6 +271,31 @@ struct ReceiveStreamTests {
         #expect(stage.out.frames.count == 1)
     }
 
+    @Test("the first packet of a stream is asked for when it was lost, and no key frame with it", arguments: [VideoCodec.vp8, .vp9])
+    func lostStart(codec: VideoCodec) {
+        var stage = Stage(codec: codec)
+        let packets = stage.frame(0, isKeyFrame: true)
+        stage.receive(Array(packets.dropFirst()))
+        stage.wait(milliseconds: 30)
+        #expect(stage.out.requestedNumbers == [100])
+        stage.receive([packets[0]], after: 60)
+        #expect(stage.out.frames.count == 1)
+        #expect(stage.out.pliCount == 0)
+    }
+
+    @Test("a stream whose beginning never comes begins with another key frame")
+    func missingStart() {
+        var stage = Stage()
+        stage.receive(Array(stage.frame(0, isKeyFrame: true).dropFirst()))
+        stage.wait(milliseconds: 400)
+        #expect(stage.out.pliCount > 0)
+        let asked = stage.out.requestedNumbers.count
+        stage.wait(milliseconds: 2_000)
+        #expect(stage.out.requestedNumbers.count == asked && asked <= 4)
+        stage.receive(stage.frame(1, isKeyFrame: true))
+        #expect(stage.out.frames.count == 1)
+    }
+
     @Test("the wait for a repair is bounded by time: asked a few times, then a key frame, then given up")
     func boundedByTime() {
         var stage = Stage()

@@ -21,7 +21,8 @@ struct KeyFrameLimiterTests {
         var limiter = KeyFrameLimiter()
         limiter.noteKeyFrame(now: start)
         limiter.request()
-        #expect(!limiter.takeRequest(now: start.adding(milliseconds: 100)))
+        let isEarly = limiter.takeRequest(now: start.adding(milliseconds: 100))
+        #expect(!isEarly)
         #expect(limiter.nextDeadline == start.adding(milliseconds: 500))
         limiter.noteKeyFrame(now: start.adding(milliseconds: 200))
         #expect(limiter.nextDeadline == nil)
@@ -30,10 +31,13 @@ struct KeyFrameLimiterTests {
     @Test("a FIR with the same number is a repeat, with another one a new command; askers are told apart")
     func commands() {
         var limiter = KeyFrameLimiter()
-        #expect(limiter.command(5, from: 1))
-        #expect(!limiter.command(5, from: 1))
-        #expect(limiter.command(5, from: 2))
-        #expect(limiter.command(6, from: 1))
-        for asker in 10..<100 as Range<UInt32> { #expect(limiter.command(0, from: asker)) }
+        let news = [
+            limiter.command(5, from: 1), limiter.command(5, from: 1), limiter.command(5, from: 2), limiter.command(6, from: 1),
+        ]
+        #expect(news == [true, false, true, true])
+        // Askers are remembered up to a bound.
+        for asker in 10..<100 as Range<UInt32> { _ = limiter.command(0, from: asker) }
+        let last = limiter.command(0, from: 99)
+        #expect(!last)
     }
 }

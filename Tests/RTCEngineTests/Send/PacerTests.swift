@@ -43,7 +43,8 @@ struct PacerTests {
         let wake = pacer.nextSend.adding(milliseconds: milliseconds)
         pacer.advance(to: wake, isBacklogged: true)
         // One packet is a millisecond: the burst, what was missed up to the bound, and the packet that crosses it.
-        #expect(burst(&pacer, now: wake) == 5 + Int(min(milliseconds, 10)))
+        let count = burst(&pacer, now: wake)
+        #expect(count == 5 + Int(min(milliseconds, 10)))
     }
 
     @Test("idle time gives no credit")
@@ -51,7 +52,8 @@ struct PacerTests {
         var pacer = Pacer(rate: Bitrate(bitsPerSecond: 8_000_000), now: start)
         let later = start.adding(milliseconds: 5000)
         pacer.advance(to: later, isBacklogged: false)
-        #expect(burst(&pacer, now: later) == 5)
+        let count = burst(&pacer, now: later)
+        #expect(count == 5)
     }
 
     @Test("a probe leaves at its own rate in steps of a millisecond, and does not cost the media after it")

@@ -7,10 +7,13 @@ struct RateMeterTests {
     @Test("the rate of the last half second; silence is zero")
     func rate() {
         var meter = RateMeter(initial: Bitrate(bitsPerSecond: 48_000))
-        #expect(meter.bitsPerSecond(now: start) == 48_000)
+        let assumed = meter.bitsPerSecond(now: start)
+        #expect(assumed == 48_000)
         for index in 0..<100 as Range<Int64> { meter.add(byteCount: 100, now: start.adding(milliseconds: index * 20)) }
-        #expect(abs(meter.bitsPerSecond(now: start.adding(milliseconds: 2000)) - 40_000) < 1_700)
-        #expect(meter.bitsPerSecond(now: start.adding(milliseconds: 4000)) < 100)
+        let measured = meter.bitsPerSecond(now: start.adding(milliseconds: 2000))
+        #expect(abs(measured - 40_000) < 1_700)
+        let silence = meter.bitsPerSecond(now: start.adding(milliseconds: 4000))
+        #expect(silence < 100)
     }
 
     @Test("equal parts, no more than each can use, the rest to the others")

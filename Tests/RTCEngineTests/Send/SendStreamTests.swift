@@ -151,13 +151,12 @@ struct SendStreamTests {
             return call.sent[before...].count { (try? RTPHeader(parsing: $0.bytes.span.bytes))?.ssrc == 2000 }
         }
         call.encoders[0]?.isOn = false
-        #expect(ask([number, number]) == 1)
-        #expect(ask([number]) == 0)
-        #expect(ask([number &+ 500, number &- 500]) == 0)
+        var answers = [ask([number, number]), ask([number]), ask([number &+ 500, number &- 500])]
         call.run(milliseconds: 60)
-        #expect(ask([number]) == 1)
+        answers.append(ask([number]))
         call.run(milliseconds: 1200)
-        #expect(ask([number]) == 0)
+        answers.append(ask([number]))
+        #expect(answers == [1, 0, 0, 1, 0])
         let statistics = try #require(call.sender.sendStatistics(section: 0))
         #expect(statistics.nacksReceived == 5 && statistics.retransmittedPackets == 2)
     }

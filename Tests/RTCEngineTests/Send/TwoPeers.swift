@@ -93,12 +93,20 @@ struct TwoPeers {
     static func session(
         _ videoSections: Int, _ hasAudio: Bool, isSender: Bool, rtx: Bool = true, mid: String = "0", transportFeedback: Bool = true
     ) -> NegotiatedSession {
-        var sections = (0..<videoSections).map { index in
-            NegotiatedSection(
-                mid: index == 0 ? mid : String(index), kind: .video, trackName: "video\(index)", receives: !isSender, sends: isSender,
-                videoCodecs: [98: .vp9, 96: .vp8], preferredPayloadType: 98, rtxPayloadTypes: rtx ? [99: 98, 97: 96] : [:],
-                localSSRC: UInt32(1000 + index), localRTXSSRC: rtx ? UInt32(2000 + index) : nil, extensionIDs: extensionIDs,
-                usesNACK: true, usesPLI: true, usesFIR: true, usesTransportFeedback: transportFeedback)
+        var sections: [NegotiatedSection] = []
+        for index in 0..<videoSections {
+            var section = NegotiatedSection(mid: index == 0 ? mid : String(index), kind: .video, trackName: "video\(index)")
+            section.receives = !isSender
+            section.sends = isSender
+            section.videoCodecs = [98: .vp9, 96: .vp8]
+            section.preferredPayloadType = 98
+            if rtx { section.rtxPayloadTypes = [99: 98, 97: 96] }
+            section.localSSRC = UInt32(1000 + index)
+            section.localRTXSSRC = rtx ? UInt32(2000 + index) : nil
+            section.extensionIDs = extensionIDs
+            (section.usesNACK, section.usesPLI, section.usesFIR) = (true, true, true)
+            section.usesTransportFeedback = transportFeedback
+            sections.append(section)
         }
         if hasAudio {
             sections.append(
