@@ -47,6 +47,8 @@ extension Interop {
             measured("\(name)_sent_tone", report.audioHertz ?? .nan, "Hz of \(OtherPeerCall.toneHertz)")
             measured("\(name)_pongs", Double(seen.pongs), "of ours")
 
+            // Of 30 a second; a quick run shares its machine with whatever else is on it.
+            let leastFrames = Settings.seconds * (Settings.isFull ? 20 : 6)
             #expect(report.state == "connected" && seen.isWhole)
             #expect(seen.openedChannels == ["data"])
             #expect(seen.pings > 5 && seen.pongs > 5)
@@ -54,18 +56,20 @@ extension Interop {
             // GStreamer's script hands its pings to a main loop of its own and may not have counted the answers in time.
             #expect((report.roundTripMilliseconds ?? 0) < 1000)
 
-            #expect(seen.sizes == ["640x360"])
+            // On a busy machine a sender may make them smaller for a while.
+            #expect(seen.sizes.contains("640x360"))
             #expect(seen.inbound?.codec == codec.rawValue)
-            #expect(seen.counters.count > Int(Settings.seconds * 10))
+            #expect(Double(seen.counters.count) > leastFrames)
             #expect(zip(seen.counters, seen.counters.dropFirst()).allSatisfy { $0 <= $1 })
-            #expect(seen.unreadable <= seen.counters.count / 10)
+            // webrtcbin's first pictures are coarse, for other receivers too.
+            #expect(seen.unreadable <= seen.counters.count / (peer == .gstreamer ? 5 : 10))
             let tone = seen.amplitude(of: peer.toneHertz)
             #expect(tone > 1000)
             for other in [300.0, OtherPeerCall.toneHertz, 1000] { #expect(seen.amplitude(of: other) < tone / 5, "\(other) Hz") }
 
             // What the far end saw of ours.
-            #expect(report.sizes.last == [640, 360])
-            #expect(report.counters.count == 2 && report.videoFrames > Int(Settings.seconds * 10))
+            #expect(report.sizes.contains([640, 360]))
+            #expect(report.counters.count == 2 && Double(report.videoFrames) > leastFrames)
             #expect(report.unreadFrames <= report.videoFrames / 10)
             #expect(report.audioHertz.map { abs($0 - OtherPeerCall.toneHertz) < 15 } == true)
             let outbound = seen.outbound.first { $0.kind == .video }

@@ -79,6 +79,34 @@ import Testing
         await pair.end()
     }
 
+    @Test("LEAK-01 twenty calls that end amid media leave no thread and no descriptor behind")
+    func cycles() async throws {
+        func cycle() async throws {
+            let (near, far) = (End(.twoWay, isFar: false), End(.twoWay, isFar: true))
+            let pair = try await PeerPair(
+                tracks: near.tracks, farTracks: far.tracks, remoteTracks: near.remote, farRemoteTracks: far.remote,
+                localTracks: near.local, farLocalTracks: far.local)
+            try #require(await pair.waitUntilOpen())
+            let consumers = [near, far].map { $0.video.addVideoConsumer() }
+            for (connection, end) in [(pair.offerer, near), (pair.answerer, far)] {
+                try await connection.setPublishing(true, track: "video")
+                try await connection.setPublishing(true, track: "audio")
+                let samples = TestTone.samples(frequency: 500, count: 9_600)
+                _ = samples.withUnsafeBufferPointer { end.microphone.push(samples: $0, sampleRate: 48_000, channels: 1) }
+            }
+            #expect(await shows(1, of: near.camera, at: consumers[1]))
+            #expect(await shows(2, of: far.camera, at: consumers[0]))
+            await pair.end()
+            #expect(!near.camera.isPublished && !far.microphone.isPublished)
+        }
+        for _ in 0..<3 { try await cycle() }
+        let descriptors = ProcessResources.descriptorCount
+        let threads = ProcessResources.threadCount
+        for _ in 0..<20 { try await cycle() }
+        #expect(await eventually { ProcessResources.descriptorCount <= descriptors + 2 })
+        #expect(await eventually { ProcessResources.threadCount <= threads + 2 })
+    }
+
     /// Pushes flat pictures of one number until they are shown at the other end.
     private func shows(_ number: Int, of camera: LocalTrack, at consumer: RemoteTrack.VideoConsumer) async -> Bool {
         let luma = TestVideo.luma(number)

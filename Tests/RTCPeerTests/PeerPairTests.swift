@@ -111,6 +111,13 @@ import Testing
         await pair.end()
     }
 
+    @Test("ICE-05 an offer that says ice-lite makes the answering end control; if the other does too, they settle it")
+    func bothControl() async throws {
+        let pair = try await PeerPair(editOffer: { $0.replacing("\r\nt=0 0\r\n", with: "\r\nt=0 0\r\na=ice-lite\r\n") })
+        #expect(await pair.waitUntilOpen())
+        await pair.end()
+    }
+
     @Test("a connection without data channels comes up and has none")
     func withoutData() async throws {
         var plain = PeerPair.silentConfiguration

@@ -33,7 +33,6 @@ struct CounterBlocks: Sendable, Hashable {
 
     init?(_ frame: VideoFrame) { self.init(pixels: frame.pixels, width: Int(frame.width), height: Int(frame.height)) }
 
-    /// What follows each word.
     static func check(_ word: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: word ^ word >> 8 ^ word >> 16 ^ 0x5A) }
 
     /// How old the frame is, for a sender on this machine.
