@@ -33,7 +33,8 @@ package struct PeerConfiguration: Sendable {
     package var maxIncomingMessageBytes = 16 << 20
     /// Nothing from the peer besides connectivity checks for this long ends the connection. While nothing comes the peer is
     /// asked for a heartbeat twice a second, so three seconds of outage pass below it also when the connection is idle.
-    /// Our own socket refusing everything for as long ends it as well.
+    /// Our own socket refusing everything for as long ends it as well, and so does, 2 s later, a peer that shows no sign of
+    /// hearing us.
     package var silenceLimitMilliseconds = 4_000
     /// RFC 7675 §5.1; only tests shorten the two.
     package var consentIntervalMilliseconds: ClosedRange<Int64> = 4_000...6_000

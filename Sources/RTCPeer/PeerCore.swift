@@ -76,6 +76,9 @@ final class PeerCore {
     /// In a row, in which the socket refused everything.
     var refusingTicks = 0
     var sentAtTick = (packets: 0, failures: UInt64(0))
+    /// In a row, in which the peer did not show that it hears us.
+    var unheardTicks = 0
+    var answersAtTick: UInt64 = 0
     var isIceConnected = false
     var isClosed = false
     var isLost = false
@@ -334,8 +337,12 @@ final class PeerCore {
             lose(PeerLoss(.transport, "this machine's address on the network path to the server is gone, or no route leads there"))
             return
         }
+        if isUnheardForLong() {
+            lose(PeerLoss(.transport, "what we send no longer reaches the server"))
+            return
+        }
         // Whoever is there answers at once: after an outage the first answer must not wait for a timer that backed off.
-        if silentTicks > 0 { sctp?.requestHeartbeat() }
+        if silentTicks > 0 || unheardTicks > 2 { sctp?.requestHeartbeat() }
         if let measured = sctp?.roundTripTimeNanoseconds {
             roundTripNanoseconds = measured
             engine?.updateRoundTripTime(nanoseconds: measured)
@@ -353,6 +360,19 @@ final class PeerCore {
             refusingTicks += 1
         }
         return refusingTicks * Int(Self.tickMilliseconds) >= configuration.silenceLimitMilliseconds
+    }
+
+    /// ICE-09: the same when it is the peer's address that is gone. Its host does not refuse what we send there, it vanishes,
+    /// and consent (RFC 7675) would take 30 s to expire.
+    private func isUnheardForLong() -> Bool {
+        guard let sctp, sctp.isUp else {
+            unheardTicks = 0
+            return false
+        }
+        let answers = sctp.answers &+ UInt64(consent.answers)
+        unheardTicks = answers == answersAtTick ? unheardTicks + 1 : 0
+        answersAtTick = answers
+        return unheardTicks * Int(Self.tickMilliseconds) >= configuration.silenceLimitMilliseconds + Self.unheardAllowance
     }
 
     // MARK: End
@@ -390,4 +410,7 @@ final class PeerCore {
     }
 
     static let tickMilliseconds: Int64 = 500
+    /// Answers are a second apart when all is well, and the first one after an outage takes a round trip more than a packet
+    /// of the peer's: an outage as long as the silence limit allows must not end here.
+    static let unheardAllowance = 2000
 }

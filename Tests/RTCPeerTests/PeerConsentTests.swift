@@ -27,6 +27,22 @@ import Testing
         return call
     }
 
+    @Test("ICE-09 a peer whose packets arrive while ours no longer reach it: lost as a transport failure, well before 10 s")
+    func unheard() async throws {
+        let relay = DatagramRelay()
+        defer { relay.stop() }
+        let call = try await call(through: relay, expiryMilliseconds: 30_000)
+        let before = await call.connection.statistics.packetsReceived
+        let began = NetworkThread.now()
+        relay.block { toServer, _ in toServer }
+        #expect(await eventually(within: 12) { !call.events.losses.isEmpty })
+        let loss = try #require(call.events.losses.first)
+        #expect(loss.loss.cause == .transport)
+        #expect((4500...8500).contains(loss.time.milliseconds(since: began)))
+        #expect(await call.connection.statistics.packetsReceived > before + 50, "the peer went on sending")
+        await call.end()
+    }
+
     private static func isResponse(_ datagram: [UInt8]) -> Bool { datagram.starts(with: [0x01, 0x01]) }
 
     @Test("ICE-07 checks are answered while media flows, and every second one lost is harmless")

@@ -59,6 +59,19 @@ struct SCTPProgressTests {
         }
     }
 
+    @Test("what the peer only sends when it got something from us is counted: SACK and HEARTBEAT ACK, nothing else")
+    func answers() {
+        var progress = SCTPProgress()
+        let header = [UInt8](repeating: 0, count: 12)
+        receive(sack(1), &progress)
+        #expect(progress.answers == 1)
+        receive(header + [5, 0, 0, 4] + sack(2)[12...], &progress)
+        #expect(progress.answers == 3)
+        // DATA, HEARTBEAT and FORWARD TSN come from a peer that hears nothing as well.
+        for type in [0, 4, 192] as [UInt8] { receive(header + [type, 0, 0, 4], &progress) }
+        #expect(progress.answers == 3)
+    }
+
     private func receive(_ bytes: some Sequence<UInt8>, _ progress: inout SCTPProgress) {
         Array(bytes).withUnsafeBytes { progress.noteReceived($0) }
     }

@@ -130,6 +130,8 @@ package final class SCTPAssociation {
     }
 
     package var isUp: Bool { state == .up }
+    /// Grows whenever the peer shows that it got something from us; while up, a second apart at most when nothing is lost.
+    package var answers: UInt64 { progress.answers }
 
     /// Bytes accepted by `send` that the peer has not acknowledged.
     package var bufferedBytes: Int { queuedBytes + libraryBytes }

@@ -12,6 +12,8 @@ package struct SCTPProgress {
     /// The newest cumulative TSN acknowledged.
     private var acknowledged: UInt32?
     private var hasProgressed = false
+    /// Chunks that the peer only sends when it got something from us: SACK and HEARTBEAT ACK.
+    package private(set) var answers: UInt64 = 0
     /// A packet carried an ABORT. Whether it counts, the library decides; this only explains an end that follows.
     package private(set) var sawAbort = false
     /// Since when data has been outstanding without progress.
@@ -29,6 +31,7 @@ package struct SCTPProgress {
             if type == 3, length >= 16, offset + 8 <= packet.count {
                 noteAcknowledged(UInt32(bigEndian: packet.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)))
             }
+            if type == 3 || type == 5 { answers &+= 1 }
             if type == 6 { sawAbort = true }
             offset += (length + 3) & ~3
         }
