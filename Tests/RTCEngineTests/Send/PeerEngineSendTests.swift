@@ -51,6 +51,9 @@ struct PeerEngineSendTests {
         call.encoders[0]?.fixedBitsPerSecond = 1_000_000
         call.publish()
         call.run(milliseconds: 10_000)
+        // What is still on its way arrives.
+        call.encoders[0]?.isOn = false
+        call.run(milliseconds: 1_000)
         let frames = try #require(call.frames[0])
         let made = Double(call.encoders[0]?.number ?? 0)
         #expect(Double(frames.count) / made > (share > 0.05 ? 0.98 : 0.995))
