@@ -128,7 +128,32 @@ int rnice_agent_add_relay(
     return nice_agent_set_relay_info(agent->nice, agent->stream, COMPONENT, host, port, username, password, type) ? 1 : 0;
 }
 
-int rnice_agent_gather(rnice_agent *agent) { return nice_agent_gather_candidates(agent->nice, agent->stream) ? 1 : 0; }
+// The number the next source of the context gets.
+static guint next_source_id(GMainContext *context) {
+    GSource *probe = g_idle_source_new();
+    guint id = g_source_attach(probe, context);
+    g_source_destroy(probe);
+    g_source_unref(probe);
+    return id;
+}
+
+// GLib takes the descriptors of a source out of the poll set while it dispatches it and puts them back afterwards, and each of
+// the two wakes the loop: four system calls a datagram. It leaves a source alone that may recurse. Nothing here iterates the
+// context from within a callback, so none ever does.
+static void keep_polled(GMainContext *context, guint first, guint end) {
+    for (guint id = first; id != end; id++) {
+        GSource *source = g_main_context_find_source_by_id(context, id);
+        if (source != NULL) g_source_set_can_recurse(source, TRUE);
+    }
+}
+
+int rnice_agent_gather(rnice_agent *agent) {
+    guint first = next_source_id(agent->context);
+    gboolean is_started = nice_agent_gather_candidates(agent->nice, agent->stream);
+    // The sockets of the host candidates are open by now.
+    keep_polled(agent->context, first + 1, next_source_id(agent->context));
+    return is_started ? 1 : 0;
+}
 
 int rnice_agent_local_credentials(rnice_agent *agent, char *fragment, char *password, size_t capacity) {
     gchar *ufrag = NULL, *pwd = NULL;

@@ -35,7 +35,7 @@ final class PeerCore {
     var engine: PeerEngine?
     var outputs = EngineOutputs()
     var receivers: [MediaReceiver?] = []
-    let framePool = FrameBufferPool(maxCached: 16)
+    let framePool = FrameBufferPool(maxCached: 16, memory: .pages)
     /// RTP and RTCP that came before the keys did (DTLS-09); bounded.
     var earlyPackets = BoundedQueue<[UInt8]>(capacity: 256)
     /// DTLS that came before our side of ICE was connected; a flight is at most a few datagrams.
@@ -375,7 +375,11 @@ final class PeerCore {
         srtp = nil
         guard let ice else { return completion() }
         self.ice = nil
-        ice.close(completion: completion)
+        ice.close {
+            completion()
+            // What the connection held is free by then; a worker gives it back to the system when it ends.
+            _ = WorkerThread.start(name: "reactor-end") {}
+        }
     }
 
     static let tickMilliseconds: Int64 = 500

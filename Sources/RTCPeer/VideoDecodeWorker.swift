@@ -33,8 +33,8 @@ final class VideoDecodeWorker: Sendable {
     private let track: RemoteTrack
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
-    private let planePool = FrameBufferPool(maxCached: 6)
-    private let pixelPool = FrameBufferPool(maxCached: 3)
+    private let planePool = FrameBufferPool(maxCached: 6, memory: .pages)
+    private let pixelPool = FrameBufferPool(maxCached: 3, memory: .pages)
     /// Called on the decode or network thread when a key frame is needed.
     private let onNeedsKeyFrame: @Sendable () -> Void
 

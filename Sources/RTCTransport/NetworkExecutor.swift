@@ -98,11 +98,9 @@ package final class NetworkExecutor: SerialExecutor {
         var batch: [Work] = []
         while true {
             // One batch at a time, then the context: work that enqueues more work must not starve the sockets.
-            let isEmpty = state.withLock { state in
+            state.withLock { state in
                 swap(&batch, &state.pending)
                 _ = enqueued.load(ordering: .acquiring)
-                state.isSleeping = batch.isEmpty
-                return batch.isEmpty
             }
             for work in batch {
                 switch work {
@@ -111,6 +109,10 @@ package final class NetworkExecutor: SerialExecutor {
                 }
             }
             batch.removeAll(keepingCapacity: true)
+            let isEmpty = state.withLock { state in
+                state.isSleeping = state.pending.isEmpty
+                return state.isSleeping
+            }
             rnice_context_iterate(context, isEmpty ? 1 : 0)
         }
     }

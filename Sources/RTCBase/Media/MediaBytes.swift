@@ -58,6 +58,27 @@ package final class MediaBytes: @unchecked Sendable {  // protected by the shari
     }
 }
 
+/// Where the blocks of a pool come from. Pictures come and go by the megabyte on several threads; taken from the heap they
+/// leave its arenas full of holes, each held open by something small.
+package struct FrameMemory: Sendable {
+    /// A block of at least this many bytes, aligned to 64 of them.
+    package let allocate: @Sendable (_ byteCount: Int) -> UnsafeMutableRawPointer
+    /// Gets the block with the same `byteCount`.
+    package let deallocate: @Sendable (UnsafeMutableRawPointer, _ byteCount: Int) -> Void
+
+    package init(
+        allocate: @escaping @Sendable (_ byteCount: Int) -> UnsafeMutableRawPointer,
+        deallocate: @escaping @Sendable (UnsafeMutableRawPointer, _ byteCount: Int) -> Void
+    ) {
+        self.allocate = allocate
+        self.deallocate = deallocate
+    }
+
+    /// The process's heap.
+    package static let heap = FrameMemory(
+        allocate: { .allocate(byteCount: $0, alignment: 64) }, deallocate: { base, _ in base.deallocate() })
+}
+
 /// Bounded reuse of frame memory: at most `maxCached` blocks wait for reuse, sorted by nothing, matched by size.
 package final class FrameBufferPool: Sendable {
     private struct Block: @unchecked Sendable {  // owned by the pool while it sits in the list
@@ -67,9 +88,11 @@ package final class FrameBufferPool: Sendable {
 
     private let blocks: Mutex<[Block]>
     private let maxCached: Int
+    private let memory: FrameMemory
 
-    package init(maxCached: Int = 8) {
+    package init(maxCached: Int = 8, memory: FrameMemory = .heap) {
         self.maxCached = maxCached
+        self.memory = memory
         var list: [Block] = []
         list.reserveCapacity(maxCached)
         blocks = Mutex(list)
@@ -77,7 +100,7 @@ package final class FrameBufferPool: Sendable {
 
     deinit {
         blocks.withLock { list in
-            for block in list { block.base.deallocate() }
+            for block in list { memory.deallocate(block.base, block.capacity) }
             list.removeAll()
         }
     }
@@ -93,7 +116,7 @@ package final class FrameBufferPool: Sendable {
         }
         if let reused { return MediaBytes(base: reused.base, capacity: reused.capacity, pool: self) }
         let size = max(64, capacity)
-        return MediaBytes(base: .allocate(byteCount: size, alignment: 64), capacity: size, pool: self)
+        return MediaBytes(base: memory.allocate(size), capacity: size, pool: self)
     }
 
     fileprivate func giveBack(_ base: UnsafeMutableRawPointer, capacity: Int) {
@@ -105,7 +128,7 @@ package final class FrameBufferPool: Sendable {
             list.append(block)
             return evicted
         }
-        surplus?.base.deallocate()
+        if let surplus { memory.deallocate(surplus.base, surplus.capacity) }
     }
 
     package var cachedCount: Int { blocks.withLock { $0.count } }

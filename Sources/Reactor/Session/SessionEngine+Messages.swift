@@ -6,19 +6,13 @@ internal import ReactorCore
 extension SessionEngine {
     // MARK: Calls
 
-    func sendCommand(_ name: String, arguments: JSONValue?, uploads: [String: FileRef]) async throws -> CommandReply? {
-        let reply: Reply
-        do throws(CoreError) {
-            try machine.requireReady(for: .sendCommand, call: "sendCommand(\"\(name)\")")
+    nonisolated func sendCommand(_ name: String, arguments: JSONValue?, uploads: [String: FileRef]) async throws -> CommandReply? {
+        let reply = try await call(.command(type: name), named: "sendCommand(\"\(name)\")", on: .data) { id throws(CoreError) in
             let references = uploads.mapValues {
                 UploadReference(uploadID: $0.uploadID, name: $0.name, mimeType: $0.mimeType, size: Int64($0.size))
             }
             let command = try Command(type: name, data: arguments?.wireValue, uploads: references)
-            reply = try await call(.command(type: name), on: .data) { id throws(CoreError) in
-                try Self.encode(DataClientMessage(requestID: id, kind: .request, payload: .command(command)), operation: .sendCommand)
-            }
-        } catch {
-            throw error.isCancellation ? CancellationError() : ReactorError(error)
+            return try Self.encode(DataClientMessage(requestID: id, kind: .request, payload: .command(command)), operation: .sendCommand)
         }
         switch reply {
         case .model(let message): return CommandReply(type: message.type, data: JSONValue(message.data))
@@ -27,16 +21,10 @@ extension SessionEngine {
         }
     }
 
-    func requestSchema() async throws -> JSONValue {
-        let reply: Reply
-        do throws(CoreError) {
-            try machine.requireReady(for: .requestSchema, call: "requestSchema()")
-            reply = try await call(.schema, on: .control) { id throws(CoreError) in
-                try Self.encode(
-                    ControlClientMessage(requestID: id, kind: .request, payload: .requestSchema), operation: .requestSchema)
-            }
-        } catch {
-            throw error.isCancellation ? CancellationError() : ReactorError(error)
+    nonisolated func requestSchema() async throws -> JSONValue {
+        let reply = try await call(.schema, named: "requestSchema()", on: .control) { id throws(CoreError) in
+            try Self.encode(
+                ControlClientMessage(requestID: id, kind: .request, payload: .requestSchema), operation: .requestSchema)
         }
         switch reply {
         case .schema(let document): return JSONValue(document)
@@ -62,56 +50,77 @@ extension SessionEngine {
         }
     }
 
-    /// Registers a call, sends its request and waits for the reply, its deadline, the loss of the connection or cancellation.
-    private func call(
-        _ call: PendingCall, on channel: MessageChannel, _ encode: (String) throws(CoreError) -> [UInt8]
-    ) async throws(CoreError) -> Reply {
-        if Task.isCancelled { throw .cancelled }
-        let limit = configuration.commandTimeout.map(Self.nanoseconds)
-        guard let generation = machine.readyGeneration, let connection = connections[generation], let peer = connection.peer else {
-            throw .channelNotOpen(state: "Closed", operation: call.operation)
-        }
-        let identifier = RequestIdentifier()
+    /// Sends a request and waits for the reply, its deadline, the loss of the connection or cancellation.
+    ///
+    /// The wait is outside of the actor: what an actor waits for itself is resumed by way of the global pool and hops back
+    /// to the network thread, two thread switches more than the reply going from the network thread to the caller.
+    ///
+    /// - Parameter name: how the app wrote the call, for the error outside of `.ready`.
+    /// - Throws: `ReactorError` or `CancellationError`.
+    nonisolated func call(
+        _ call: PendingCall, named name: String, on channel: MessageChannel,
+        _ encode: @escaping @Sendable (String) throws(CoreError) -> [UInt8]
+    ) async throws -> Reply {
+        try Task.checkCancellation()
+        let ticket = CallTicket()
         do {
             return try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Reply, any Error>) in
-                    do throws(CoreError) {
-                        let now = NetworkThread.now().nanoseconds
-                        let id =
-                            switch channel {
-                            case .data:
-                                try dataCalls.register(call, waiter: continuation, nowNanoseconds: now, timeoutNanoseconds: limit)
-                            case .control:
-                                try controlCalls.register(call, waiter: continuation, nowNanoseconds: now, timeoutNanoseconds: limit)
-                            }
-                        identifier.set(id)
-                        do throws(CoreError) {
-                            try send(try encode(id), on: channel, over: peer, operation: call.operation)
-                        } catch {
-                            // Resumed already when sending brought the connection down.
-                            guard take(id, on: channel) != nil else { return }
-                            throw error
-                        }
-                        rearm()
-                    } catch {
-                        continuation.resume(throwing: error)
+                    NetworkThread.execute { [self] in
+                        assumeIsolated { $0.begin(call, named: name, on: channel, ticket, continuation, encode) }
                     }
                 }
             } onCancel: {
-                NetworkThread.execute { [weak self] in
-                    self?.assumeIsolated { engine in
-                        guard let id = identifier.value, let entry = engine.take(id, on: channel) else { return }
-                        entry.waiter.resume(throwing: CancellationError())
-                        engine.rearm()
-                    }
-                }
+                NetworkThread.execute { [self] in assumeIsolated { $0.cancel(ticket, on: channel) } }
             }
+        } catch let refusal as NotReady {
+            throw ReactorError(refusal.error)
         } catch let error as CoreError {
             if error.operation == .sendCommand, error.code == .invalidState { state.hub.post(error: ReactorError.event(error)) }
-            throw error
-        } catch {
-            throw .cancelled
+            throw ReactorError(error)
         }
+    }
+
+    private func begin(
+        _ call: PendingCall, named name: String, on channel: MessageChannel, _ ticket: CallTicket,
+        _ continuation: CheckedContinuation<Reply, any Error>, _ encode: (String) throws(CoreError) -> [UInt8]
+    ) {
+        if ticket.isCancelled { return continuation.resume(throwing: CancellationError()) }
+        do throws(CoreError) {
+            try machine.requireReady(for: call.operation, call: name)
+        } catch {
+            return continuation.resume(throwing: NotReady(error: error))
+        }
+        do throws(CoreError) {
+            guard let generation = machine.readyGeneration, let peer = connections[generation]?.peer else {
+                throw .channelNotOpen(state: "Closed", operation: call.operation)
+            }
+            let now = NetworkThread.now().nanoseconds
+            let limit = configuration.commandTimeout.map(Self.nanoseconds)
+            let id =
+                switch channel {
+                case .data: try dataCalls.register(call, waiter: continuation, nowNanoseconds: now, timeoutNanoseconds: limit)
+                case .control: try controlCalls.register(call, waiter: continuation, nowNanoseconds: now, timeoutNanoseconds: limit)
+                }
+            ticket.id = id
+            do throws(CoreError) {
+                try send(try encode(id), on: channel, over: peer, operation: call.operation)
+            } catch {
+                // Resumed already when sending brought the connection down.
+                guard take(id, on: channel) != nil else { return }
+                throw error
+            }
+            rearm()
+        } catch {
+            continuation.resume(throwing: error)
+        }
+    }
+
+    private func cancel(_ ticket: CallTicket, on channel: MessageChannel) {
+        ticket.isCancelled = true
+        guard let id = ticket.id, let entry = take(id, on: channel) else { return }
+        entry.waiter.resume(throwing: CancellationError())
+        rearm()
     }
 
     private func take(_ id: String, on channel: MessageChannel) -> RequestCorrelator<CheckedContinuation<Reply, any Error>>.Entry? {
@@ -215,14 +224,14 @@ extension SessionEngine {
     }
 }
 
-/// The request id of a call, known to its cancellation handler once it is registered; written and read on the network thread.
-private final class RequestIdentifier: @unchecked Sendable {  // protected by being used on the network thread only
-    private(set) var value: String?
-    func set(_ id: String) { value = id }
+/// What a call and its cancellation handler, which may run before it, know of each other.
+private final class CallTicket: @unchecked Sendable {  // protected by being used on the network thread only
+    /// The request id, once the call is registered.
+    var id: String?
+    var isCancelled = false
 }
 
-extension CoreError {
-    /// Stands for `CancellationError` where only this type can be thrown; never leaves the engine.
-    static var cancelled: CoreError { CoreError(.aborted, "cancelled") }
-    var isCancellation: Bool { self == .cancelled }
+/// The session was not ready when the call was made; no event goes with it.
+private struct NotReady: Error {
+    let error: CoreError
 }

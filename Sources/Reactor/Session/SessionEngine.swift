@@ -184,9 +184,8 @@ actor SessionEngine {
     /// One timer: the next ping and the first deadline of a call.
     func rearm() {
         var earliest = nextPing
-        for deadline in [dataCalls.nextDeadline(), controlCalls.nextDeadline()].compactMap(\.self) {
-            earliest = min(earliest ?? MonotonicTime(nanoseconds: .max), MonotonicTime(nanoseconds: deadline))
-        }
+        let call = min(dataCalls.nextDeadline() ?? .max, controlCalls.nextDeadline() ?? .max)
+        if call < .max { earliest = min(earliest ?? MonotonicTime(nanoseconds: .max), MonotonicTime(nanoseconds: call)) }
         // Only ever set to an earlier time: setting a timer wakes the thread's poll, and most deadlines are met long before
         // they are due. A timer that fires too early looks again and is set anew.
         guard let earliest, armedDeadline.map({ earliest < $0 }) ?? true else { return }

@@ -10,6 +10,8 @@ package struct RequestCorrelator<Waiter> {
     private var lastNumber: UInt64 = 0
     /// Calls in flight by id.
     private var pending: [String: Entry] = [:]
+    /// The smallest deadline of them; asked for after every message.
+    private var earliest: Int64?
 
     package struct Entry {
         package var call: PendingCall
@@ -37,7 +39,9 @@ package struct RequestCorrelator<Waiter> {
         lastNumber += 1
         let id = prefix + String(lastNumber)
         let (deadline, overflow) = nowNanoseconds.addingReportingOverflow(max(0, timeoutNanoseconds ?? call.timeoutNanoseconds))
-        pending[id] = Entry(call: call, waiter: waiter, deadlineNanoseconds: overflow ? .max : deadline)
+        let entry = Entry(call: call, waiter: waiter, deadlineNanoseconds: overflow ? .max : deadline)
+        pending[id] = entry
+        earliest = min(earliest ?? .max, entry.deadlineNanoseconds)
         return id
     }
 
@@ -45,22 +49,35 @@ package struct RequestCorrelator<Waiter> {
     package func isPending(_ id: String) -> Bool { pending[id] != nil }
 
     /// The waiter of a reply, or of a call that was cancelled; `nil` when the id is unknown.
-    package mutating func take(_ id: String) -> Entry? { pending.removeValue(forKey: id) }
+    package mutating func take(_ id: String) -> Entry? {
+        guard let entry = pending.removeValue(forKey: id) else { return nil }
+        if entry.deadlineNanoseconds == earliest { updateEarliest() }
+        return entry
+    }
 
     /// When `takeExpired` should be called next.
-    package func nextDeadline() -> Int64? { pending.values.lazy.map(\.deadlineNanoseconds).min() }
+    package func nextDeadline() -> Int64? { earliest }
 
     /// Calls whose time is up, earliest first. Their replies are unknown from now on.
     package mutating func takeExpired(nowNanoseconds: Int64) -> [Entry] {
         let expired = pending.filter { $0.value.deadlineNanoseconds <= nowNanoseconds }
         for id in expired.keys { pending[id] = nil }
+        updateEarliest()
         return expired.values.sorted { $0.deadlineNanoseconds < $1.deadlineNanoseconds }
     }
 
     /// All calls, when the connection is gone or the client closes.
     package mutating func takeAll() -> [Entry] {
-        defer { pending.removeAll() }
+        defer {
+            pending.removeAll()
+            earliest = nil
+        }
         return Array(pending.values)
+    }
+
+    private mutating func updateEarliest() {
+        earliest = nil
+        for entry in pending.values { earliest = min(earliest ?? .max, entry.deadlineNanoseconds) }
     }
 
     /// A limit against a caller that never waits; the wire has none.
