@@ -296,9 +296,9 @@ extension Interop {
                 studio.film(painter, into: webcam)
                 #expect(await eventually(within: 5) { reports.all.contains { $0.frames > 20 } })
                 try webcam.unpublish()
+                // The thread that pushes learns of it by an error.
+                #expect(await eventually(within: 5) { studio.camera.errors.count == 1 })
                 await studio.close()
-                // The thread that pushes has learned of it by an error.
-                #expect(studio.camera.errors.count == 1)
                 let packets = await reactor.peerStatistics()?.outbound.first { $0.track == "webcam" }?.packetsSent
                 let ended = reports.clock.seconds
                 try await Task.sleep(for: .seconds(2.5))
