@@ -94,9 +94,9 @@ extension Interop {
                 await busy?.terminate()
                 let slug = isBusy ? "busy" : "idle"
                 measured("ramp_\(slug)_target_2mbit_p50", percentile(toTarget, 0.5), "ms")
-                measured("ramp_\(slug)_target_2mbit_max", toTarget.max() ?? .infinity, "ms")
+                measured("ramp_\(slug)_target_2mbit_max", toTarget.max() ?? 0, "ms")
                 measured("ramp_\(slug)_sent_2mbit_p50", percentile(toSent, 0.5), "ms")
-                measured("ramp_\(slug)_sent_2mbit_max", toSent.max() ?? .infinity, "ms")
+                measured("ramp_\(slug)_sent_2mbit_max", toSent.max() ?? 0, "ms")
                 let late = toTarget.count { $0 > Settings.limit(2000, debugFactor: 3) }
                 measured("ramp_\(slug)_in_time", Double(tries - late), "of \(tries)")
                 #expect(late == 0, "\(toTarget.map { Int($0) })")
@@ -117,7 +117,7 @@ extension Interop {
             var target = Double.infinity
             var sent = Double.infinity
             var history: [(milliseconds: Double, bytes: Int)] = []
-            while watch.milliseconds < 8000, target.isInfinite || sent.isInfinite {
+            while watch.milliseconds < rampLimitMilliseconds, target.isInfinite || sent.isInfinite {
                 try await Task.sleep(for: .milliseconds(30))
                 guard let video = try await reactor.stats().outbound.first(where: { $0.trackName == "webcam" }) else { continue }
                 let now = watch.milliseconds
@@ -131,8 +131,11 @@ extension Interop {
             await studio.close()
             try await reactor.disconnect()
             reactor.close()
-            return (target, sent)
+            return (min(target, rampLimitMilliseconds), min(sent, rampLimitMilliseconds))
         }
+
+        /// What was not reached by then counts as this.
+        private static let rampLimitMilliseconds = 8000.0
 
         @Test("Both directions at once: 720p30 and sound out and in, nothing lost and nothing grows")
         func bothWays() async throws {
@@ -244,7 +247,7 @@ extension Interop {
                     let studio = Studio()
                     studio.film(PicturePainter(width: width, height: height), into: webcam)
                     let arrived = await eventually(within: 8) {
-                        reports.all.contains { $0.seconds > begin + 1.1 && $0.width == width && $0.height == height && $0.frames > 20 }
+                        reports.all.contains { $0.seconds > begin + 1.1 && $0.width == width && $0.height == height && $0.frames > 5 }
                     }
                     #expect(arrived, "\(width)x\(height): \(reports.all.suffix(3))")
                     await studio.close()
@@ -296,9 +299,9 @@ extension Interop {
                 studio.film(painter, into: webcam)
                 #expect(await eventually(within: 5) { reports.all.contains { $0.frames > 20 } })
                 try webcam.unpublish()
+                // The thread that pushes learns of it by an error.
+                #expect(await eventually(within: 5) { studio.camera.errors.count == 1 })
                 await studio.close()
-                // The thread that pushes has learned of it by an error.
-                #expect(studio.camera.errors.count == 1)
                 let packets = await reactor.peerStatistics()?.outbound.first { $0.track == "webcam" }?.packetsSent
                 let ended = reports.clock.seconds
                 try await Task.sleep(for: .seconds(2.5))
