@@ -206,7 +206,7 @@ package struct RateControl: Sendable {
     /// libwebrtc and the draft take 0.85; the queue is drained apart from that. The larger of two flows gives up more.
     private static let backOff = 0.87
     private static let backOffPerDoubling = 0.035
-    private static let backOffs = 0.8...0.92
+    private static let backOffs = 0.8...0.93
     private static let leastDecrease = 0.95
     private static let shallowMilliseconds = 60.0
     private static let deepMilliseconds = 400.0
@@ -222,7 +222,7 @@ package struct RateControl: Sendable {
     /// flows meet soonest and large ones crawl.
     private static let growth = 0.16
     private static let growthRate = 2e6
-    private static let growths = 0.05...0.3
+    private static let growths = 0.05...0.4
     private static let firstDeviation = 0.1
     private static let deviationGain = 0.25
     private static let capacityGain = 0.5
