@@ -18,11 +18,11 @@ struct DelayEstimatorTests {
 
     @Test("packets that wait longer and longer lower the estimate to what arrives")
     func overuse() {
-        var delay = DelayEstimator(estimate: 2e6, limits: 50_000...20e6)
+        var delay = DelayEstimator(estimate: 2e6, limits: 50_000...2e6)
         var lowered = false
-        // 2 Mbit/s sent into 1 Mbit/s: every packet of 1250 bytes takes 10 ms and comes each 5 ms.
-        for index in 0..<200 where !lowered {
-            let sent = MonotonicTime(milliseconds: 1_000 + Int64(index) * 5)
+        // 1 Mbit/s for a second, then 2 Mbit/s into 1 Mbit/s: every packet of 1250 bytes takes 10 ms and comes each 5 ms.
+        for index in 0..<300 where !lowered {
+            let sent = MonotonicTime(milliseconds: 1_000 + Int64(index) * 10 - Int64(max(0, index - 100)) * 5)
             let arrival = Int64(1_020 + index * 10) * 1_000_000
             delay.onArrival(SentPacket(number: Int64(index), byteCount: 1_250, time: sent), arrival: arrival, isCounted: false)
             if index % 10 == 0 {
