@@ -23,9 +23,9 @@ struct PeerEngineSendTests {
         call.encoders[0]?.fixedBitsPerSecond = 2_000_000
         call.encoders[0]?.keyFrameFactor = 1
         call.publish()
-        call.run(milliseconds: 10_000)
+        call.run(milliseconds: 5_000)
         let frames = try #require(call.frames[0])
-        #expect(frames.count >= 298)
+        #expect(frames.count >= 148)
         #expect(frames.map(\.number) == Array(0..<UInt64(frames.count)))
         #expect(call.latency(percentile: 0.5) <= 20 + 12)
         #expect(call.latency(percentile: 1) <= 20 + 15)
@@ -35,7 +35,8 @@ struct PeerEngineSendTests {
         let wakes = zip(call.wakes, call.wakes.dropFirst()).map { $1.milliseconds(since: $0) }
         #expect(wakes.count { $0 < 4.9 } < wakes.count / 20)
         let statistics = try #require(call.sender.sendStatistics(section: 0))
-        #expect(statistics.framesSent == UInt64(call.encoders[0]?.number ?? 0))
+        // The last one may be half sent.
+        #expect(statistics.framesSent + 1 >= UInt64(call.encoders[0]?.number ?? 0))
         #expect(statistics.codec == codec && statistics.keyFramesSent == 1 && statistics.framesDropped == 0)
         #expect(statistics.packetsLost == 0 && statistics.retransmittedPackets == 0)
         let roundTrip = try #require(statistics.roundTripSeconds)
@@ -49,11 +50,16 @@ struct PeerEngineSendTests {
             settings: limits(1_500_000, max: 1_500_000))
         call.encoders[0]?.fixedBitsPerSecond = 1_000_000
         call.publish()
-        call.run(milliseconds: 20_000)
+        call.run(milliseconds: 10_000)
+        // What is still on its way arrives.
+        call.encoders[0]?.isOn = false
+        call.run(milliseconds: 1_000)
         let frames = try #require(call.frames[0])
         let made = Double(call.encoders[0]?.number ?? 0)
         #expect(Double(frames.count) / made > (share > 0.05 ? 0.98 : 0.995))
-        #expect(call.latency(percentile: 0.5) < 60 && call.latency(percentile: 0.95) < 250)
+        // A third of the frames waits for a repair at ten percent, and those after it with it.
+        #expect(call.latency(percentile: 0.5) < (share > 0.05 ? 150 : 60))
+        #expect(call.latency(percentile: 0.95) < 250)
         #expect(call.violations.isEmpty)
         let statistics = try #require(call.sender.sendStatistics(section: 0))
         #expect(statistics.retransmittedPackets > 0 && statistics.nacksReceived > 0)

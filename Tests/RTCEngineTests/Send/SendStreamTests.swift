@@ -11,7 +11,10 @@ struct SendStreamTests {
     private func makeCall(codec: VideoCodec = .vp9, rtx: Bool = true, mid: String = "0", frames: Int = 3, metadata: Bool = false)
         -> TwoPeers
     {
-        var call = TwoPeers(rtx: rtx, mid: mid)
+        // At its ceiling from the start: nothing is probed, and a frame leaves in 3 ms.
+        let rate = Bitrate(bitsPerSecond: 4_000_000)
+        let settings = SendSettings(limits: BitrateLimits(min: rate, start: rate, max: rate), seed: 1)
+        var call = TwoPeers(settings: settings, rtx: rtx, mid: mid)
         call.encoders[0]?.codec = codec
         call.encoders[0]?.fixedBitsPerSecond = 1_000_000
         call.encoders[0]?.capturesMetadata = metadata
@@ -163,7 +166,8 @@ struct SendStreamTests {
 
     @Test("a frame that may not be sent is refused: before the start, before a key frame, of a codec not negotiated, too large")
     func refusals() {
-        var call = TwoPeers()
+        let rate = Bitrate(bitsPerSecond: 4_000_000)
+        var call = TwoPeers(settings: SendSettings(limits: BitrateLimits(min: rate, start: rate, max: rate)))
         let delta = SyntheticFrame.bytes(number: 1, codec: .vp9, isKeyFrame: false, count: 100)
         func send(_ bytes: [UInt8], isKeyFrame: Bool, section: Int = 0) {
             call.withSender { engine, now, out in
