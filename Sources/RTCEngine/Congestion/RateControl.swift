@@ -211,7 +211,7 @@ package struct RateControl: Sendable {
     /// libwebrtc and the draft take 0.85; the queue is drained apart from that. The larger of two flows gives up more.
     private static let backOff = 0.87
     private static let backOffPerDoubling = 0.035
-    private static let backOffs = 0.8...0.92
+    private static let backOffs = 0.8...0.93
     private static let leastDecrease = 0.95
     private static let shallowMilliseconds = 60.0
     private static let deepMilliseconds = 400.0
