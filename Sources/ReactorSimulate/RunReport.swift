@@ -1,3 +1,4 @@
+import Foundation
 import RTCBase
 import RTCEngine
 import RTCSimulation
@@ -11,6 +12,8 @@ enum RunReport {
         if NetworkProfile.named(scenario.profile) != nil {
             print("    again: reactor-simulate --seed \(scenario.settings.seed) --profile \(scenario.profile) --samples")
         }
+        // Seen at once, also when the output goes to a file.
+        fflush(nil)
     }
 
     static func printOne(_ outcome: Outcome, showsSamples: Bool) {

@@ -148,7 +148,7 @@ package struct CongestionController: Sendable {
     private static let leastPacing = 100_000.0
     private static let demandMargin = 1.15
     /// A queue this long is on its way at most, besides what the path holds and what one lost report hides.
-    private static let windowSeconds = 0.03
+    private static let windowSeconds = 0.04
     private static let windowIntervals = 1.3
     private static let windowHeaps = 2.0
     private static let leastWindow: Int64 = 6_000

@@ -93,7 +93,7 @@ package struct DelayEstimator: Sendable {
     private static let tolerance = 12.0
     private static let sharedTolerance = 36.0
     private static let sharedRate = 1e6
-    private static let mostSharedTolerance = 50.0
+    private static let mostSharedTolerance = 40.0
     private static let mostLoss = 0.3
     private static let empty = 4.0
     /// No queue is so long.

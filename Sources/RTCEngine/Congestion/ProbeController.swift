@@ -9,6 +9,8 @@ package struct ProbeController: Sendable {
     private var pending: [Probe] = []
     private var nextCluster = 1
     private var hasStarted = false
+    /// Probes left that are made again because the first ones found little, until a first queue shows that they were right.
+    private var startRetries = 3
     private var lastProbe: MonotonicTime?
     /// The rate before the last drops, which a probe may find again, until when.
     private var recovery: (rate: Double, until: MonotonicTime)?
@@ -43,6 +45,7 @@ package struct ProbeController: Sendable {
             recovery = (rate, now.adding(nanoseconds: Self.recoveryNanoseconds))
         }
         lastProbe = max(lastProbe ?? now, now)
+        startRetries = 0
         pending.removeAll(keepingCapacity: true)
     }
 
@@ -59,6 +62,10 @@ package struct ProbeController: Sendable {
         let since = lastProbe.map { now.nanoseconds(since: $0) } ?? .max
         if let recovery, recovery.until > now, estimate < recovery.rate * Self.recoveredShare {
             if since >= interval { request(min(estimate * Self.furtherFactor, recovery.rate, ceiling), now: now) }
+        } else if startRetries > 0, since >= Self.retryInterval {
+            // A receiver that was held off the core at the wrong moment made the first probes look slow.
+            startRetries -= 1
+            request(min(estimate * Self.startFactors[0], ceiling), now: now)
         } else if isAppLimited, since >= Self.appLimitedInterval {
             request(min(estimate * Self.furtherFactor, ceiling), now: now)
         }
@@ -79,6 +86,7 @@ package struct ProbeController: Sendable {
     private static let seconds = 0.015
     private static let packets = 5
     private static let nearCeiling = 0.95
+    private static let retryInterval: Int64 = 400_000_000
     private static let appLimitedInterval: Int64 = 5_000_000_000
     private static let shortestInterval: Int64 = 1_000_000_000
     private static let firstInterval: Int64 = 1_500_000_000

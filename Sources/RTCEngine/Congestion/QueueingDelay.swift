@@ -1,5 +1,5 @@
 // How long packets wait at the bottleneck. In: groups. Out: the least delay of the last moments above the least delay
-// of the last half minute. The floor, not the mean: a process held off its core, a jittery radio and the frame's own
+// of the last minute. The floor, not the mean: a process held off its core, a jittery radio and the frame's own
 // train through the bottleneck raise single delays, only a queue that stands raises all of them.
 
 package struct QueueingDelay: Sendable {

@@ -239,7 +239,7 @@ package struct RateControl: Sendable {
     /// How far above what the path carried last time a steady path is asked again: enough for a queue to show.
     private static let overCapacity = 0.1
     private static let topNanoseconds: Int64 = 300_000_000
-    private static let overs = 0.04...0.25
+    private static let overs = 0.04...0.15
     private static let wildSeconds = 0.2
     private static let steadyDoubling = 1.0
     private static let wildDoubling = 0.15

@@ -100,7 +100,7 @@ struct SyntheticEncoderTests {
             let broken = MediaBytes(copying: copy.span.bytes)
             #expect(SyntheticEncoder.number(of: broken) == nil)
         }
-        let short = MediaBytes(copying: [1, 2, 3].span.bytes)
+        let short = MediaBytes(copying: ([1, 2, 3] as [UInt8]).span.bytes)
         #expect(SyntheticEncoder.number(of: short) == nil)
     }
 }
