@@ -151,7 +151,8 @@ private final class PublishedCall: Sendable {
         var window: [Int16] = []
         for _ in 0..<200 where best < 0.9 {
             guard let block = await call.audio.next() else { break }
-            window += block.samples
+            // One channel of however many were decoded.
+            window += stride(from: 0, to: block.samples.count, by: block.channels).map { block.samples[$0] }
             if window.count > 4800 { window.removeFirst(480) }
             if window.count == 4800 { best = max(best, TestTone.share(of: 523, in: window)) }
         }
