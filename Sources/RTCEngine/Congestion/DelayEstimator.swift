@@ -75,11 +75,14 @@ package struct DelayEstimator: Sendable {
         return rate.estimate < before
     }
 
-    /// A standing queue below this is tolerated. The larger of two flows tolerates less, so that it gives way first and
-    /// they meet; and the time that one full packet takes at a narrow bottleneck is no queue.
+    /// A standing queue below this is tolerated. The larger of two flows tolerates less, by the same step for each doubling,
+    /// so that it gives way first and they meet; and the time one full packet takes at a narrow bottleneck is no queue.
     private var toleranceMilliseconds: Double {
-        let rate = max(acked.bitsPerSecond(milliseconds: 500) ?? self.rate.estimate, 50_000)
-        return Self.tolerance + min(Self.sharedTolerance * (Self.sharedRate / rate).squareRoot(), Self.mostSharedTolerance)
+        let rate = max(acked.bitsPerSecond(milliseconds: 500) ?? self.rate.estimate, Self.lowestSharedRate)
+        let ratio = rate / Self.lowestSharedRate
+        // The logarithm to base 2, straight between powers.
+        let doublings = Double(ratio.exponent) + ratio.significand - 1
+        return max(Self.mostTolerance - Self.toleranceStep * doublings, Self.leastTolerance)
     }
 
     private mutating func restart() {
@@ -90,10 +93,10 @@ package struct DelayEstimator: Sendable {
         detector = OveruseDetector()
     }
 
-    private static let tolerance = 12.0
-    private static let sharedTolerance = 36.0
-    private static let sharedRate = 1e6
-    private static let mostSharedTolerance = 40.0
+    private static let mostTolerance = 58.0
+    private static let leastTolerance = 20.0
+    private static let toleranceStep = 8.0
+    private static let lowestSharedRate = 300_000.0
     private static let mostLoss = 0.3
     private static let empty = 4.0
     /// No queue is so long.
