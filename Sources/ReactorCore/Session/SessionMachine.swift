@@ -78,6 +78,8 @@ package struct SessionMachine: Sendable {
     package var isClosed: Bool { phase == .closed }
 
     /// The connection that calls may use; `nil` also while `disconnect()` runs and the status still says ready.
+    // Not inlined: the optimizer of Swift 6.3.1 stops with an ownership error in a caller that takes `phase` apart this way.
+    @inline(never)
     package var readyGeneration: Generation? {
         if case .ready(let generation) = phase { return generation }
         return nil
