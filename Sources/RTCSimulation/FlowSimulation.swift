@@ -56,7 +56,7 @@ package struct FlowSimulation {
         package var seconds: Double
         package var flow: Int
         package var byteCount: Int
-        /// Above the link's own delay: queue, serialisation, jitter.
+        /// Above the link's own delay and the packet's own time on it: queue and jitter.
         package var queueMilliseconds: Double
     }
 
@@ -121,10 +121,12 @@ package struct FlowSimulation {
         }
         while forward.receive(now: now, into: &datagram) {
             let sent = flows[datagram.tag].arrive(datagram.bytes)
+            let rate = forward.conditions.capacity.bits(from: now.adding(milliseconds: -100), to: now) * 10
+            let ownMilliseconds = rate > 0 ? Double(datagram.bytes.count * 8) / rate * 1e3 : 0
             report.arrivals.append(
                 Arrival(
                     seconds: now.milliseconds(since: start) / 1e3, flow: datagram.tag, byteCount: datagram.bytes.count,
-                    queueMilliseconds: now.milliseconds(since: sent) - forward.conditions.delayMilliseconds))
+                    queueMilliseconds: now.milliseconds(since: sent) - forward.conditions.delayMilliseconds - ownMilliseconds))
         }
         while backward.receive(now: now, into: &datagram) { flows[datagram.tag].feedback.append(datagram.bytes) }
         for index in flows.indices {
