@@ -144,7 +144,7 @@ final class VideoDecodeWorker: Sendable {
     }
 
     /// Room for a wake-up and a conversion to BGRA; at most this much is added per frame of a burst when a consumer is slow.
-    private static let burstSpacingNanoseconds: Int64 = 5_000_000
+    private static let burstSpacingNanoseconds: Int64 = 10_000_000
     private static let burstPollMicroseconds = 300
 
     /// A repaired gap releases up to a second of frames at once; with the eight of a steady stream it would overflow just
