@@ -31,7 +31,9 @@ extension Interop {
                 try await Task.sleep(for: .seconds(1))
                 let cpu = ProcessUsage.cpuSeconds
                 let watch = Stopwatch()
-                try await Task.sleep(for: .seconds(Settings.seconds))
+                // Ten at least: the runtime itself skips a number now and then, and of five seconds two are over one percent.
+                let seconds = max(Settings.seconds, 10)
+                try await Task.sleep(for: .seconds(seconds))
                 let cpuShare = (ProcessUsage.cpuSeconds - cpu) / watch.seconds
                 let stats = try await reactor.stats()
                 let peer = try #require(await reactor.peerStatistics()?.inbound.first { $0.track == "main_video" })
@@ -61,7 +63,7 @@ extension Interop {
                 #expect(seen.metadataMissing == 0)
                 #expect(peer.decodeErrors <= 1)
                 #expect(video.framesDropped <= 1)
-                #expect(Double(seen.counters.count) > Settings.seconds * 25)
+                #expect(Double(seen.counters.count) > seconds * 25)
             }
         }
 
