@@ -5,6 +5,9 @@
 
 #include <glib.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 // MARK: Main loop
 
@@ -30,6 +33,21 @@ void rnice_name_thread(const char *name) {
     pthread_setname_np(pthread_self(), name);
 #else
     pthread_setname_np(name);
+#endif
+}
+
+int rnice_hurry_thread(int level) {
+#ifdef __linux__
+    if (level > 0) {
+        struct sched_param parameters = {.sched_priority = sched_get_priority_min(SCHED_RR) + level - 1};
+        return sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &parameters);
+    }
+    struct sched_param parameters = {.sched_priority = 0};
+    int result = sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &parameters);
+    return result != 0 ? result : setpriority(PRIO_PROCESS, (id_t)gettid(), -10);
+#else
+    (void)level;
+    return pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);
 #endif
 }
 

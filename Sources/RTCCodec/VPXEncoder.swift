@@ -185,12 +185,13 @@ package final class VPXEncoder {
     }
 
     /// Measured: the slowest that leaves a core room at 30 frames per second; with reduced effort the quickest that is not ugly.
+    /// A 720p picture takes VP9 18.8 ms at speed 8 and 11.7 ms at 9, which serves a scrolling picture better even (37.5 against
+    /// 34.7 dB at 3.9 Mbit/s).
     private func speed(pixels: Int) -> Int {
         if let speed = settings.speed { return speed }
-        let isLarge = pixels > 1280 * 720
         return switch settings.codec {
-        case .vp8: hasReducedEffort ? (isLarge ? -16 : -12) : (isLarge ? -12 : -6)
-        case .vp9: isLarge || hasReducedEffort ? 9 : 8
+        case .vp8: hasReducedEffort ? (pixels > 1280 * 720 ? -16 : -12) : (pixels > 1280 * 720 ? -12 : -6)
+        case .vp9: pixels >= 640 * 360 || hasReducedEffort ? 9 : 8
         }
     }
 

@@ -60,7 +60,7 @@ final class AudioEncodeWorker: Sendable {
         case .nothing: break
         case .wake: wake.signal()
         case .start:
-            if !WorkerThread.start(name: "reactor-mic", { [self] in run() }) { state.withLock { $0.isStarted = false } }
+            if !WorkerThread.start(name: "reactor-mic", urgency: .audio, { [self] in run() }) { state.withLock { $0.isStarted = false } }
         }
     }
 

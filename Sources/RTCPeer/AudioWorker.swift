@@ -45,7 +45,7 @@ final class AudioWorker: AudioBufferHolder, Sendable {
             state.isStarted = true
             return true
         }
-        if mustStart, !WorkerThread.start(name: "reactor-aud", { [self] in run(start: arrival) }) {
+        if mustStart, !WorkerThread.start(name: "reactor-aud", urgency: .audio, { [self] in run(start: arrival) }) {
             state.withLock { $0.isStarted = false }
         }
     }

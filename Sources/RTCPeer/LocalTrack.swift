@@ -46,11 +46,11 @@ package final class LocalTrack: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The picture being encoded, the one that waits, and the one being made.
+    /// The picture being encoded, one or two that wait, and the one being made.
     private let pool: FrameBufferPool
 
     package convenience init(name: String, kind: MediaKind) {
-        self.init(name: name, kind: kind, pool: FrameBufferPool(maxCached: 3, memory: .pages))
+        self.init(name: name, kind: kind, pool: FrameBufferPool(maxCached: 4, memory: .pages))
     }
 
     /// - Parameter pool: where pictures are made.

@@ -73,6 +73,7 @@ extension PeerCore {
                 result.framesDecoded = Int(counts.decoded)
                 result.framesDropped += Int(counts.dropped)
                 result.decodeErrors = Int(counts.decodeErrors)
+                result.lastDecodeError = counts.lastDecodeError.map { "\($0)" }
                 result.totalDecodeSeconds = Double(counts.decodeNanoseconds) / 1e9
                 result.totalAssembleSeconds = Double(counts.assembleNanoseconds) / 1e9
                 result.width = counts.width

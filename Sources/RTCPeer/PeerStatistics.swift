@@ -21,6 +21,8 @@ package struct PeerStatistics: Sendable {
         package var framesDropped: Int
         package var keyFrames: Int
         package var decodeErrors: Int
+        /// Why the last of them was none: the decoder's function and code.
+        package var lastDecodeError: String?
         package var totalDecodeSeconds: Double
         package var totalAssembleSeconds: Double
         package var width: Int

@@ -13,6 +13,7 @@ final class VideoDecodeWorker: Sendable {
     struct Counts: Sendable {
         var decoded: UInt64 = 0
         var decodeErrors: UInt64 = 0
+        var lastDecodeError: CodecError?
         var dropped: UInt64 = 0
         var decodeNanoseconds: UInt64 = 0
         var width = 0
@@ -72,7 +73,7 @@ final class VideoDecodeWorker: Sendable {
             wake.signal()
         case .start:
             wake.signal()
-            let started = WorkerThread.start(name: "reactor-dec") { [self] in run() }
+            let started = WorkerThread.start(name: "reactor-dec", urgency: .video) { [self] in run() }
             if !started { state.withLock { $0.isStarted = false } }
         case .dropped:
             track.countDropped()
@@ -123,6 +124,7 @@ final class VideoDecodeWorker: Sendable {
                 decoder = nil
                 state.withLock { state in
                     state.counts.decodeErrors += 1
+                    state.counts.lastDecodeError = error
                     state.needsKeyFrame = true
                     while state.queue.popFirst() != nil { state.counts.dropped += 1 }
                 }

@@ -7,8 +7,9 @@ internal import Synchronization
 /// One encode thread of one published video track: takes the newest picture, scales it while bits are short, encodes it
 /// and hands the frame to the network thread. Whoever pushes never waits.
 ///
-/// One picture waits; a newer one replaces it. While the pacer is behind, pictures are skipped before they are even
-/// converted. The thread starts with the first picture and ends with `stop()`.
+/// One picture waits; a newer one replaces it. When the newer came at a camera's pace, the one that the thread is late for waits
+/// too: a hiccup of a busy machine costs a moment then and no picture. While the pacer is behind, pictures are skipped before
+/// they are even converted. The thread starts with the first picture and ends with `stop()`.
 final class VideoEncodeWorker: Sendable {
     struct Counts: Sendable, Hashable {
         var encoded: UInt64 = 0
@@ -37,7 +38,10 @@ final class VideoEncodeWorker: Sendable {
     }
 
     private struct State {
+        /// The newest picture.
         var input: Input?
+        /// The one before it, which the thread is late for.
+        var late: Input?
         var newestNumber: UInt64 = 0
         var isStopped = false
         var isStarted = false
@@ -95,12 +99,17 @@ final class VideoEncodeWorker: Sendable {
                 return .replaced
             }
             state.newestNumber = input.number
-            let hadOne = state.input != nil
-            state.input = input
-            if hadOne {
+            if let waiting = state.input {
+                state.input = input
+                let wasLate = state.late != nil
+                let isAtPace = input.pushed.nanoseconds(since: waiting.pushed) >= Self.cameraPaceNanoseconds
+                // Of three the oldest goes, of a burst the one before.
+                if isAtPace { state.late = waiting }
+                if isAtPace, !wasLate { return .queued }
                 state.counts.replaced += 1
                 return .replaced
             }
+            state.input = input
             if state.isStarted { return .queued }
             state.isStarted = true
             return .start
@@ -110,11 +119,12 @@ final class VideoEncodeWorker: Sendable {
         case .queued: wake.signal()
         case .start:
             wake.signal()
-            let started = WorkerThread.start(name: "reactor-enc") { [self] in run() }
+            let started = WorkerThread.start(name: "reactor-enc", urgency: .video) { [self] in run() }
             if !started {
                 state.withLock { state in
                     state.isStarted = false
                     state.input = nil
+                    state.late = nil
                 }
             }
         }
@@ -137,6 +147,7 @@ final class VideoEncodeWorker: Sendable {
         state.withLock { state in
             state.isStopped = true
             state.input = nil
+            state.late = nil
         }
         wake.signal()
     }
@@ -153,7 +164,7 @@ final class VideoEncodeWorker: Sendable {
     private func takeWork() -> Work {
         state.withLock { state in
             let work = Work(
-                input: state.input.take(), isStopped: state.isStopped, needsKeyFrame: state.needsKeyFrame,
+                input: state.late.take() ?? state.input.take(), isStopped: state.isStopped, needsKeyFrame: state.needsKeyFrame,
                 bitsPerSecond: state.bitsPerSecond)
             if work.input != nil { state.needsKeyFrame = false }
             return work
@@ -208,6 +219,8 @@ final class VideoEncodeWorker: Sendable {
 
     /// libvpx counts in kilobits; below this there is no picture worth sending.
     private static let lowestRate = 20_000
+    /// Between two pictures of the quickest camera, and more than between two of a burst.
+    private static let cameraPaceNanoseconds: Int64 = 8_000_000
     /// A network thread that is this far behind gets no more until it has caught up.
     private static let mostHandedOver = 8
 }

@@ -179,6 +179,7 @@ private func runNetworkThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMut
     guard let argument else { return nil }
     let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
     rnice_name_thread(start.name)
+    ThreadUrgency.network.take()
     start.executor.run()
     return nil
 }
@@ -186,4 +187,22 @@ private func runNetworkThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMut
 /// Names the calling thread for debuggers and `top`; the kernel keeps 15 characters.
 package enum ThreadName {
     package static func set(_ name: String) { rnice_name_thread(String(name.prefix(15))) }
+}
+
+/// How soon a thread of the engine gets a core when it has something to do. All of them do little and then wait.
+///
+/// Where the system allows it (Linux: root, `CAP_SYS_NICE` or a limit on `rtprio`), a thread that takes its urgency runs before
+/// ordinary ones (`SCHED_RR`, at the lowest priorities there are); elsewhere it stays ordinary and nothing fails. Threads that it
+/// starts are ordinary again, so no code of an app ever runs at it (proposal 0007).
+package enum ThreadUrgency: Int32, CaseIterable, Sendable {
+    /// Encoders and decoders: a late picture is one that somebody misses.
+    case video
+    /// A late block is a gap that somebody hears.
+    case audio
+    /// What it does takes microseconds, and everything waits for it.
+    case network
+
+    /// Takes effect for the calling thread; false when the system refuses.
+    @discardableResult
+    package func take() -> Bool { rnice_hurry_thread(rawValue) == 0 }
 }

@@ -137,10 +137,10 @@ extension Interop {
         /// What was not reached by then counts as this.
         private static let rampLimitMilliseconds = 8000.0
 
-        @Test("Both directions at once: 720p30 and sound out and in, nothing lost and nothing grows")
-        func bothWays() async throws {
+        @Test("Both directions at once: 720p30 and sound out and in, nothing lost and nothing grows", arguments: ["VP9", "VP8"])
+        func bothWays(_ codec: String) async throws {
             let seconds = Settings.isFull ? 60.0 : 10
-            try await withRuntime(["PROBE_SIZE": "1280x720"]) { runtime in
+            try await withRuntime(["PROBE_SIZE": "1280x720", "WEBRTC_VIDEO_CODECS": codec]) { runtime in
                 let reactor = try client(runtime.url)
                 try await reactor.connect()
                 let watched = StreamReport()
@@ -165,6 +165,7 @@ extension Interop {
                 let elapsed = watch.seconds
                 let audio = Double(heard.count - heardBefore) / elapsed
                 let stats = try await reactor.stats()
+                let counters = webcam.counters
                 await studio.close()
                 watching.cancel()
                 listening.cancel()
@@ -172,17 +173,18 @@ extension Interop {
                 reactor.close()
 
                 let (shown, seen) = (watched.snapshot, reports.since(2))
-                measured("both_in_fps", shown.fps, "fps")
-                measured("both_in_share", shown.share * 100, "%")
-                measured("both_in_latency_p50", percentile(shown.agesMilliseconds, 0.5), "ms")
-                measured("both_in_audio", audio, "blocks/s")
-                measured("both_out_fps", seen.framesPerSecond, "fps")
-                measured("both_out_missing", Double(seen.missing), "frames")
-                measured("both_out_latency_p50", seen.latencyMilliseconds, "ms")
-                measured("both_rss_growth", Double(late.residentKB - early.residentKB) / 1024, "MB")
-                measured("both_thread_growth", Double(late.threads.count - early.threads.count), "threads")
+                measured("both_\(codec.lowercased())_in_fps", shown.fps, "fps")
+                measured("both_\(codec.lowercased())_in_share", shown.share * 100, "%")
+                measured("both_\(codec.lowercased())_in_latency_p50", percentile(shown.agesMilliseconds, 0.5), "ms")
+                measured("both_\(codec.lowercased())_in_audio", audio, "blocks/s")
+                measured("both_\(codec.lowercased())_out_fps", seen.framesPerSecond, "fps")
+                measured("both_\(codec.lowercased())_out_missing", Double(seen.missing), "frames")
+                measured("both_\(codec.lowercased())_out_latency_p50", seen.latencyMilliseconds, "ms")
+                measured("both_\(codec.lowercased())_out_replaced", Double(counters.replacedBeforeEncoding), "frames")
+                measured("both_\(codec.lowercased())_rss_growth", Double(late.residentKB - early.residentKB) / 1024, "MB")
+                measured("both_\(codec.lowercased())_thread_growth", Double(late.threads.count - early.threads.count), "threads")
                 let video = try #require(stats.outbound.first { $0.trackName == "webcam" })
-                measured("both_out_target", video.targetBitrateBPS / 1000, "kbit/s")
+                measured("both_\(codec.lowercased())_out_target", video.targetBitrateBPS / 1000, "kbit/s")
                 #expect(shown.share >= 0.99, "\(shown.missing)")
                 #expect(abs(audio - 100) <= 2)
                 #expect(seen.framesPerSecond >= 29.5)

@@ -61,8 +61,8 @@ extension Interop {
                 #expect(seen.isInOrder)
                 #expect(seen.metadataWrong.isEmpty)
                 #expect(seen.metadataMissing == 0)
-                #expect(peer.decodeErrors <= 1)
-                #expect(video.framesDropped <= 1)
+                #expect(peer.decodeErrors <= 1, "\(peer)")
+                #expect(video.framesDropped <= 1, "\(peer)")
                 #expect(Double(seen.counters.count) > seconds * 25)
             }
         }
@@ -97,8 +97,8 @@ extension Interop {
                 #expect(seen.longestGapSeconds < 1)
                 #expect(seen.share >= 0.99, "missing \(seen.missing); \(track.counters); \(video)")
                 #expect(seen.metadataWrong.isEmpty)
-                #expect(peer.decodeErrors <= 1)
-                #expect(video.framesDropped <= 1)
+                #expect(peer.decodeErrors <= 1, "\(peer)")
+                #expect(video.framesDropped <= 1, "\(peer)")
             }
         }
     }

@@ -30,6 +30,13 @@ enum PushedPictures {
         return pixels
     }
 
+    /// The same as an encode worker takes it.
+    static func planes(width: Int, height: Int, number: Int, pool: FrameBufferPool) -> PlanarFrame {
+        bgra(width: width, height: height, number: number).withUnsafeBytes { pixels in
+            PixelConverter.bgraToI420(pixels, width: width, height: height, pool: pool)!
+        }
+    }
+
     /// The number drawn in a decoded picture, modulo 256.
     static func number(_ picture: PlanarFrame) -> Int {
         let block = Double(picture.width) / Double(bits)

@@ -87,6 +87,31 @@ struct VideoEncodeWorkerTests {
         #expect(track.counts == .init(pushed: 50, encoded: 2, dropped: 48))
     }
 
+    /// Numbers of the frames that come of pictures pushed this many milliseconds after one that is being encoded.
+    private func encoded(pushedAfter milliseconds: [Int64]) async throws -> [Int] {
+        let worker = start(isOpen: false)
+        let begin = NetworkExecutor.now()
+        let pool = FrameBufferPool()
+        for (number, delay) in ([0] + milliseconds).enumerated() {
+            let picture = PushedPictures.planes(width: 160, height: 90, number: number, pool: pool)
+            worker.submit(
+                .init(
+                    picture: picture, number: UInt64(number + 1), rtpTimestamp: UInt32(delay * 90),
+                    pushed: begin.adding(nanoseconds: delay * 1_000_000)))
+            if number == 0 { #expect(await eventually { log.frames.count == 1 }) }
+        }
+        let waiting = milliseconds.count - Int(worker.counts.replaced)
+        for _ in 0..<waiting + 1 { log.gate.signal() }
+        #expect(await eventually { log.frames.count == waiting + 1 })
+        worker.stop()
+        return try numbers(log.frames)
+    }
+
+    @Test(
+        "at a camera's pace one picture more waits for a thread that is late; of three the oldest goes, of a burst the one before",
+        arguments: [([33], [0, 1]), ([33, 66], [0, 1, 2]), ([33, 66, 100], [0, 2, 3]), ([33, 34, 35], [0, 3]), ([33, 66, 67], [0, 1, 3])])
+    func late(pushed: [Int64], expected: [Int]) async throws { #expect(try await encoded(pushedAfter: pushed) == expected) }
+
     @Test("RTP-19 a requested key frame is the next one, once")
     func keyFrame() async {
         let worker = start()

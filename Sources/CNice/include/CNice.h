@@ -25,6 +25,9 @@ void rnice_context_iterate(rnice_context *context, int may_block);
 
 /// Names the calling thread in debuggers and `top` (15 bytes on Linux).
 void rnice_name_thread(const char *name);
+/// Lets the calling thread run before ordinary ones, the more the higher the level from 0; threads that it makes are ordinary.
+/// 0, or another value when the system does not allow it.
+int rnice_hurry_thread(int level);
 
 /// Ends a blocking `rnice_context_iterate`, now or the next one. Any thread.
 void rnice_context_wake(rnice_context *context);
