@@ -137,9 +137,38 @@ extension Interop {
         /// What was not reached by then counts as this.
         private static let rampLimitMilliseconds = 8000.0
 
-        @Test("Both directions at once: 720p30 and sound out and in, nothing lost and nothing grows", arguments: ["VP9", "VP8"])
-        func bothWays(_ codec: String) async throws {
-            let seconds = Settings.isFull ? 60.0 : 10
+        /// What one stretch of both directions gave.
+        private struct BothWays {
+            var shown: StreamReport.State
+            var seen: InputReports.Summary
+            var audioBlocksPerSecond: Double
+            var early: ProcessUsage
+            var late: ProcessUsage
+            var replaced: Int
+            var target: Double
+            /// Of the cores.
+            var freeShare: Double
+
+            /// What a machine without free cores spoils first.
+            var isWhole: Bool { shown.share >= 0.99 && seen.framesPerSecond >= 29.5 && seen.missing == 0 }
+
+            func report(_ slug: String) {
+                measured("both_\(slug)_in_fps", shown.fps, "fps")
+                measured("both_\(slug)_in_share", shown.share * 100, "%")
+                measured("both_\(slug)_in_latency_p50", percentile(shown.agesMilliseconds, 0.5), "ms")
+                measured("both_\(slug)_in_audio", audioBlocksPerSecond, "blocks/s")
+                measured("both_\(slug)_out_fps", seen.framesPerSecond, "fps")
+                measured("both_\(slug)_out_missing", Double(seen.missing), "frames")
+                measured("both_\(slug)_out_replaced", Double(replaced), "frames")
+                measured("both_\(slug)_out_latency_p50", seen.latencyMilliseconds, "ms")
+                measured("both_\(slug)_out_target", target / 1000, "kbit/s")
+                measured("both_\(slug)_rss_growth", Double(late.residentKB - early.residentKB) / 1024, "MB")
+                measured("both_\(slug)_thread_growth", Double(late.threads.count - early.threads.count), "threads")
+                measured("both_\(slug)_cores_free", freeShare * 100, "%")
+            }
+        }
+
+        private static func bothOnce(_ codec: String, seconds: Double) async throws -> BothWays {
             try await withRuntime(["PROBE_SIZE": "1280x720", "WEBRTC_VIDEO_CODECS": codec]) { runtime in
                 let reactor = try client(runtime.url)
                 try await reactor.connect()
@@ -152,18 +181,20 @@ extension Interop {
                 try await mic.publish()
                 let reports = InputReports(reactor)
                 let studio = Studio()
-                studio.film(PicturePainter(width: 1280, height: 720), into: webcam)
+                // The picture that the vendor's client publishes in the same case.
+                studio.film(PicturePainter(width: 1280, height: 720, detail: 0.25, noiseShare: 0), into: webcam)
                 studio.sing(880, into: mic)
                 try await Task.sleep(for: .seconds(2))
                 watched.restart()
                 let heardBefore = heard.count
+                let load = MachineLoad.now
                 let watch = Stopwatch()
                 try await Task.sleep(for: .seconds(seconds / 4))
                 let early = ProcessUsage.now
                 try await Task.sleep(for: .seconds(seconds * 3 / 4 + 1.5))
                 let late = ProcessUsage.now
-                let elapsed = watch.seconds
-                let audio = Double(heard.count - heardBefore) / elapsed
+                let audio = Double(heard.count - heardBefore) / watch.seconds
+                let freeShare = MachineLoad.now.freeShare(since: load)
                 let stats = try await reactor.stats()
                 let counters = webcam.counters
                 await studio.close()
@@ -171,30 +202,32 @@ extension Interop {
                 listening.cancel()
                 try await reactor.disconnect()
                 reactor.close()
-
-                let (shown, seen) = (watched.snapshot, reports.since(2))
-                measured("both_\(codec.lowercased())_in_fps", shown.fps, "fps")
-                measured("both_\(codec.lowercased())_in_share", shown.share * 100, "%")
-                measured("both_\(codec.lowercased())_in_latency_p50", percentile(shown.agesMilliseconds, 0.5), "ms")
-                measured("both_\(codec.lowercased())_in_audio", audio, "blocks/s")
-                measured("both_\(codec.lowercased())_out_fps", seen.framesPerSecond, "fps")
-                measured("both_\(codec.lowercased())_out_missing", Double(seen.missing), "frames")
-                measured("both_\(codec.lowercased())_out_latency_p50", seen.latencyMilliseconds, "ms")
-                measured("both_\(codec.lowercased())_out_replaced", Double(counters.replacedBeforeEncoding), "frames")
-                measured("both_\(codec.lowercased())_rss_growth", Double(late.residentKB - early.residentKB) / 1024, "MB")
-                measured("both_\(codec.lowercased())_thread_growth", Double(late.threads.count - early.threads.count), "threads")
                 let video = try #require(stats.outbound.first { $0.trackName == "webcam" })
-                measured("both_\(codec.lowercased())_out_target", video.targetBitrateBPS / 1000, "kbit/s")
-                #expect(shown.share >= 0.99, "\(shown.missing)")
-                #expect(abs(audio - 100) <= 2)
-                #expect(seen.framesPerSecond >= 29.5)
-                #expect(seen.missing == 0, "\(seen.reports)")
-                #expect(seen.unreadable == 0)
-                #expect(seen.sizes == ["1280x720"])
-                #expect(seen.reports.allSatisfy { abs($0.toneHz - 880) <= 8.8 })
-                #expect(late.isWithin(early))
-                #expect(late.residentKB - early.residentKB < 16 * 1024, "\(early) \(late)")
+                return BothWays(
+                    shown: watched.snapshot, seen: reports.since(2), audioBlocksPerSecond: audio, early: early, late: late,
+                    replaced: Int(counters.replacedBeforeEncoding), target: video.targetBitrateBPS, freeShare: freeShare)
             }
+        }
+
+        /// The runtime and this client together need most of two cores here. A stretch in which the machine had none left is
+        /// measured again, twice at most in a quick run and never in a full one; with cores to spare the first counts.
+        @Test("Both directions at once: 720p30 and sound out and in, nothing lost and nothing grows", arguments: ["VP9", "VP8"])
+        func bothWays(_ codec: String) async throws {
+            var result = try await Self.bothOnce(codec, seconds: Settings.isFull ? 60 : 10)
+            result.report(codec.lowercased())
+            for _ in 0..<2 where !Settings.isFull && !result.isWhole && result.freeShare < MachineLoad.enough {
+                result = try await Self.bothOnce(codec, seconds: 10)
+                result.report(codec.lowercased())
+            }
+            #expect(result.shown.share >= 0.99, "\(result.shown.missing)")
+            #expect(abs(result.audioBlocksPerSecond - 100) <= 2)
+            #expect(result.seen.framesPerSecond >= 29.5)
+            #expect(result.seen.missing == 0, "\(result.seen.reports)")
+            #expect(result.seen.unreadable == 0)
+            #expect(result.seen.sizes == ["1280x720"])
+            #expect(result.seen.reports.allSatisfy { abs($0.toneHz - 880) <= 8.8 })
+            #expect(result.late.isWithin(result.early))
+            #expect(result.late.residentKB - result.early.residentKB < 16 * 1024, "\(result.early) \(result.late)")
         }
 
         @Test("T-20, T-21 user data arrives byte for byte and the capture time to the microsecond; frames without carry nothing")

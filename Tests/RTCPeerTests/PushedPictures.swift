@@ -1,4 +1,5 @@
 import RTCBase
+import RTCCodec
 
 @testable import RTCPeer
 

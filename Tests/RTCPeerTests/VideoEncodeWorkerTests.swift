@@ -1,6 +1,7 @@
 import Dispatch
 import PeerTestSupport
 import RTCBase
+import RTCTransport
 import RTCCodec
 import Synchronization
 import Testing
@@ -109,7 +110,9 @@ struct VideoEncodeWorkerTests {
 
     @Test(
         "at a camera's pace one picture more waits for a thread that is late; of three the oldest goes, of a burst the one before",
-        arguments: [([33], [0, 1]), ([33, 66], [0, 1, 2]), ([33, 66, 100], [0, 2, 3]), ([33, 34, 35], [0, 3]), ([33, 66, 67], [0, 1, 3])])
+        arguments: [
+            ([33], [0, 1]), ([33, 66], [0, 1, 2]), ([33, 66, 100], [0, 2, 3]), ([33, 34, 35], [0, 3]), ([33, 66, 67], [0, 1, 3]),
+        ])
     func late(pushed: [Int64], expected: [Int]) async throws { #expect(try await encoded(pushedAfter: pushed) == expected) }
 
     @Test("RTP-19 a requested key frame is the next one, once")

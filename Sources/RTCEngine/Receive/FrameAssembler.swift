@@ -1,6 +1,7 @@
 // From packets in order to whole frames. In: the reorder buffer. Out: the run of numbers that makes the next frame, or
 // why there is none yet. The marker completes a frame at once (RFC 7741 §4.1, RFC 9628 §4.1); a new timestamp completes
-// one whose marker never came; a VP9 picture of one layer also ends at its E bit (VID-17). A single packet that starts
+// one whose marker never came, unless VP9 says that it goes on: senders that flush their queue for a key frame leave such
+// torsos, with sequence numbers that show no gap. A VP9 picture of one layer also ends at its E bit (VID-17). A single packet that starts
 // and ends its frame is a whole frame, also as the first one of a stream or right after a gap (VID-14). Left out: which
 // frame can be decoded (`DecodeChain`), how long to wait for a gap (`ReceiveStream`).
 
@@ -19,6 +20,8 @@ package struct FrameAssembler: Sendable {
         case frame(Range<Int64>)
         /// This many numbers carry nothing, or belong to a frame whose beginning is gone.
         case useless(count: Int64)
+        /// The next frame begins after this many numbers, and the one at the head has no end: it was never sent.
+        case torso(count: Int64)
     }
 
     /// Numbers before this one were looked at and belong to the frame at the head.
@@ -39,7 +42,8 @@ package struct FrameAssembler: Sendable {
             switch Self.role(of: packet, in: first) {
             case .part: scanned += 1
             case .last: return .frame(head..<(scanned + 1))
-            case .next: return .frame(head..<scanned)
+            case .next:
+                return Self.isWhole(head..<scanned, in: buffer) ? .frame(head..<scanned) : .torso(count: scanned - head)
             case .broken: return .useless(count: scanned - head + 1)
             }
         }
@@ -62,7 +66,12 @@ package struct FrameAssembler: Sendable {
             if let current = start {
                 switch role(of: packet, in: current.packet) {
                 case .part: break
-                case .last, .next: return current.number
+                case .last: return current.number
+                case .next:
+                    if isWhole(current.number..<number, in: buffer) { return current.number }
+                    // Looked at again as the beginning of a frame.
+                    start = nil
+                    continue
                 case .broken: start = nil
                 }
             } else if let info = packet.info, info.isFrameStart, isDecodable(info) {
@@ -82,6 +91,14 @@ package struct FrameAssembler: Sendable {
             number += 1
         }
         return buffer.end
+    }
+
+    /// Whether a frame that is over by the next one's timestamp may have ended where it did.
+    private static func isWhole(_ numbers: Range<Int64>, in buffer: ReorderBuffer) -> Bool {
+        for number in numbers.reversed() {
+            if let info = buffer.packet(number)?.info { return info.mayEndFrame }
+        }
+        return true
     }
 
     private enum Role { case part, last, next, broken }

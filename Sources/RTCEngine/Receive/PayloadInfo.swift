@@ -16,6 +16,8 @@ package struct PayloadInfo: Sendable {
     package var isUpperSpatialLayer = false
     /// The descriptor itself says that the picture ends here, whatever the marker says (VP9 with one layer, VID-17).
     package var isFrameEnd = false
+    /// The descriptor leaves open that the picture ends here: always so for VP8; of VP9, the last packet of a layer (E bit).
+    package var mayEndFrame = true
     /// Known on the first packet of a VP8 frame and on every packet of a VP9 picture.
     package var isKeyFrame = false
     /// No other frame refers to this one (VP8 N bit).
@@ -62,6 +64,7 @@ package struct PayloadInfo: Sendable {
         isFrameStart = descriptor.isStartOfFrame
         isUpperSpatialLayer = spatialID > 0
         isFrameEnd = descriptor.isEndOfFrame && descriptor.spatialID == nil
+        mayEndFrame = descriptor.isEndOfFrame
         isKeyFrame = !descriptor.isInterPredicted && spatialID == 0 && !descriptor.usesInterLayer
         pictureID = descriptor.pictureID
         hasLongPictureID = descriptor.hasLongPictureID

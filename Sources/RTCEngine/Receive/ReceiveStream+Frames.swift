@@ -16,6 +16,7 @@ extension ReceiveStream {
             case .useless(let count):
                 guard !mayStillBegin(now: now, context: context) else { return }
                 skipUseless(count, now: now, context: &context)
+            case .torso(let count): moveHead(to: (buffer.head ?? 0) + count, now: now, context: &context)
             case .frame(let numbers): finish(numbers, now: now, context: &context, into: &out)
             case .blocked(let missing):
                 tail.due = nil

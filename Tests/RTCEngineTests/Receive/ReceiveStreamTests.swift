@@ -204,8 +204,8 @@ struct ReceiveStreamTests {
         stage.receive([stage.sender.packet([0x48, 2], marker: false, timestamp: 6000)], after: 33)
         stage.receive([stage.sender.packet([0x44, 3], marker: false, timestamp: 6000)])
         #expect(stage.out.frames.count == 2)
-        // Neither E nor marker: the next picture ends it.
-        stage.receive([stage.sender.packet([0x48, 4], marker: false, timestamp: 9000)], after: 33)
+        // B without marker, and a layer's E that says nothing of the picture: the next picture ends it.
+        stage.receive([stage.sender.packet([0x6C, 0x00, 9, 4], marker: false, timestamp: 9000)], after: 33)
         #expect(stage.out.frames.count == 2)
         stage.receive([stage.sender.packet([0x4C, 5], marker: true, timestamp: 12_000)], after: 33)
         #expect(stage.out.frameBytes == [[1], [2, 3], [4], [5]])
@@ -215,6 +215,27 @@ struct ReceiveStreamTests {
         stage.receive([stage.sender.packet([0x4C, 8], marker: true, timestamp: 18_000)], after: 33)
         #expect(stage.out.frameBytes.last == [8])
         #expect(stage.out.frameBytes.flatMap(\.self).contains(6))
+    }
+
+    @Test("A VP9 frame whose end was never sent is no frame; the next one is waited for only when it needs what is missing")
+    func torso() {
+        var stage = Stage(codec: .vp9)
+        // As a sender begins that flushes its queue for a second key frame: no gap in the numbers, no E, no marker.
+        stage.receive([stage.sender.packet([0x08, 1], marker: false, timestamp: 3000)])
+        stage.receive([stage.sender.packet([0x00, 2], marker: false, timestamp: 3000)])
+        stage.receive([stage.sender.packet([0x0C, 3], marker: true, timestamp: 6000)], after: 5)
+        #expect(stage.out.frameBytes == [[3]])
+        #expect(stage.engine.drops[.incompleteFrame] == 1)
+        stage.wait(milliseconds: 500)
+        #expect(stage.out.pliCount == 0)
+        // And before a frame that refers to it: a key frame is asked for.
+        stage.receive([stage.sender.packet([0x48, 4], marker: false, timestamp: 9000)])
+        stage.receive([stage.sender.packet([0x4C, 5], marker: true, timestamp: 12_000)], after: 33)
+        stage.wait(milliseconds: 50)
+        #expect(stage.out.frameBytes == [[3]])
+        #expect(stage.out.pliCount == 1)
+        stage.receive([stage.sender.packet([0x0C, 6], marker: true, timestamp: 15_000)], after: 33)
+        #expect(stage.out.frameBytes == [[3], [6]])
     }
 
     @Test("VID-17 layers of one picture without markers between them are one frame")
