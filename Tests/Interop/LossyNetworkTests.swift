@@ -61,6 +61,45 @@ extension Interop {
             }
         }
 
+        @Test(
+            "A hard 360p picture (6 Mbit/s) at 2, 5 and 10 % loss, 50 ms: latency p50 at most 300 ms, at most 3 freezes",
+            arguments: [2, 5, 10])
+        func hardPicture(_ loss: Int) async throws {
+            try await withRuntime(["PROBE_SIZE": "640x360", "PROBE_DETAIL": "0.25"]) { runtime in
+                try await RelayProcess.with(runtime, ["--loss", "\(loss)", "--delay", "50"]) { relay in
+                    let reactor = try client(relay.url)
+                    try await reactor.connect()
+                    let report = StreamReport()
+                    let track = try reactor.track("main_video")
+                    let watching = Task { try await report.watch(track) }
+                    #expect(await eventually(within: 10) { report.frames > 30 })
+                    // As the incumbent was measured: after a warm-up.
+                    try await Task.sleep(for: .seconds(3))
+                    let before = try await reactor.stats().inbound.first { $0.trackName == "main_video" }
+                    report.restart()
+                    let seconds = max(Settings.seconds, 10)
+                    try await Task.sleep(for: .seconds(seconds))
+                    let seen = report.snapshot
+                    let video = try #require(try await reactor.stats().inbound.first { $0.trackName == "main_video" })
+                    watching.cancel()
+                    try await reactor.disconnect()
+                    reactor.close()
+                    measured("hard_\(loss)_rate", Double(video.bytesReceived - (before?.bytesReceived ?? 0)) * 8 / seconds / 1000, "kbit/s")
+                    measured("hard_\(loss)_share", seen.share * 100, "%")
+                    measured("hard_\(loss)_latency_p50", percentile(seen.agesMilliseconds, 0.5), "ms")
+                    measured("hard_\(loss)_latency_p95", percentile(seen.agesMilliseconds, 0.95), "ms")
+                    measured("hard_\(loss)_freezes", Double(seen.freezes), "")
+                    measured("hard_\(loss)_longest_gap", seen.longestGapSeconds * 1000, "ms")
+                    measured("hard_\(loss)_nacks", Double(video.nackCount), "packets")
+                    measured("hard_\(loss)_plis", Double(video.pliCount), "requests")
+                    #expect(percentile(seen.agesMilliseconds, 0.5) <= 300)
+                    #expect(seen.freezes <= 3)
+                    #expect(seen.isInOrder)
+                    #expect(seen.unreadable == 0)
+                }
+            }
+        }
+
         @Test("Commands and messages survive loss: each answered, in the end")
         func commands() async throws {
             try await withRuntime(["PROBE_FPS": "5"]) { runtime in

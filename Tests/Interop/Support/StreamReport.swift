@@ -95,6 +95,13 @@ extension StreamReport.State {
     /// Share of the frame numbers between the first and the last seen that were seen.
     var share: Double { span == 0 ? 0 : Double(distinct) / Double(span) }
     var longestGapSeconds: Double { zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .infinity }
+    /// Gaps of more than three times the mean one and more than 150 ms over it, as the vendor's client was measured.
+    var freezes: Int {
+        let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
+        guard !gaps.isEmpty else { return 0 }
+        let mean = gaps.reduce(0, +) / Double(gaps.count)
+        return gaps.count { $0 > max(3 * mean, mean + 0.15) }
+    }
     /// Frame numbers between the first and the last seen that were not seen.
     var missing: [Int] { counters.isEmpty ? [] : Set((counters.min() ?? 0)...(counters.max() ?? 0)).subtracting(counters).sorted() }
     var isInOrder: Bool { zip(counters, counters.dropFirst()).allSatisfy { $0 <= $1 } }
