@@ -34,8 +34,10 @@ struct ResolutionAdapter: Sendable {
     private var lastUp: MonotonicTime?
     private var lastChange: MonotonicTime?
     private var upDelayMilliseconds = Self.firstUpDelayMilliseconds
-    /// Bits made and allowed in the present second.
-    private var window: (start: MonotonicTime, bits: Int)?
+    /// Bits made in the present second.
+    private var window: (milliseconds: Double, bits: Int)?
+    /// From the picture before, pushed or skipped, to the last one.
+    private var intervalMilliseconds = 0.0
     private var overshoots = false
 
     init(codec: VideoCodec, bitsPerSecond: Int) {
@@ -45,9 +47,10 @@ struct ResolutionAdapter: Sendable {
 
     mutating func setRate(bitsPerSecond newRate: Int) { bitsPerSecond = max(1, newRate) }
 
-    /// The size to encode the next picture in, which has come at `now` and measures `width` x `height`.
-    mutating func size(forWidth width: Int, height: Int, now: MonotonicTime) -> Size {
-        measureFrameRate(now: now)
+    /// The size to encode the next picture in, which has come at `now` and measures `width` x `height`. `skipped` pictures came
+    /// before it and were left out because the network is behind: the frame rate that is to hold counts them.
+    mutating func size(forWidth width: Int, height: Int, skipped: Int = 0, now: MonotonicTime) -> Size {
+        measureFrameRate(skipped: skipped, now: now)
         let pushed = Size(width: width, height: height)
         if pushed != source {
             let isFirst = source.pixels == 0
@@ -60,13 +63,13 @@ struct ResolutionAdapter: Sendable {
     }
 
     /// What the encoder made of the last picture.
-    mutating func onEncoded(byteCount: Int, quantizer value: Int?, isKeyFrame: Bool, now: MonotonicTime) {
+    mutating func onEncoded(byteCount: Int, quantizer value: Int?, isKeyFrame: Bool) {
         if let value, !isKeyFrame { quantizer = quantizer.map { $0 + (Double(value) - $0) / 8 } ?? Double(value) }
-        guard let current = window else { return window = (now, byteCount * 8) }
-        let elapsed = now.milliseconds(since: current.start)
-        guard elapsed >= 1000 else { return window = (current.start, current.bits + byteCount * 8) }
+        guard let current = window else { return window = (0, byteCount * 8) }
+        let elapsed = current.milliseconds + intervalMilliseconds
+        guard elapsed >= 1000 else { return window = (elapsed, current.bits + byteCount * 8) }
         overshoots = Double(current.bits) > Double(bitsPerSecond) * elapsed / 1000 * Self.overshootLimit
-        window = (now, byteCount * 8)
+        window = (0, byteCount * 8)
     }
 
     /// What an encoder makes good use of at a size, in bits per second: the default of the upper bound. At 720p more than this
@@ -152,10 +155,11 @@ struct ResolutionAdapter: Sendable {
         window = nil
     }
 
-    private mutating func measureFrameRate(now: MonotonicTime) {
+    private mutating func measureFrameRate(skipped: Int, now: MonotonicTime) {
         defer { lastPicture = now }
         guard let lastPicture else { return }
-        let interval = min(max(now.milliseconds(since: lastPicture) / 1000, 1.0 / 240), 1)
+        intervalMilliseconds = now.milliseconds(since: lastPicture) / Double(1 + skipped)
+        let interval = min(max(intervalMilliseconds / 1000, 1.0 / 240), 1)
         // Over intervals, not their inverses: a burst must not look like a high rate.
         let smoothed = 1 / framesPerSecond + (interval - 1 / framesPerSecond) / 16
         framesPerSecond = 1 / smoothed

@@ -13,6 +13,7 @@ struct VideoEncodeSession: ~Copyable {
     private var pushedRate = 0.0
     /// Time of the last picture as the encoder's rate control sees it, at 90 kHz.
     private var encoderTime: Int64 = 0
+    private var lastPushed: MonotonicTime?
     /// Of the last picture encoded.
     private(set) var width = 0
     private(set) var height = 0
@@ -44,7 +45,8 @@ struct VideoEncodeSession: ~Copyable {
         _ input: VideoEncodeWorker.Input, bitsPerSecond: Int, forceKeyFrame: Bool
     ) throws(CodecError) -> EncodedFrame? {
         adapter.setRate(bitsPerSecond: bitsPerSecond)
-        let size = adapter.size(forWidth: input.picture.width, height: input.picture.height, now: input.pushed)
+        let size = adapter.size(
+            forWidth: input.picture.width, height: input.picture.height, skipped: input.skippedBefore, now: input.pushed)
         var picture = input.picture
         if size.width != picture.width || size.height != picture.height {
             guard let scaled = PixelConverter.scale(picture, width: size.width, height: size.height, pool: scaledPool) else {
@@ -52,8 +54,11 @@ struct VideoEncodeSession: ~Copyable {
             }
             picture = scaled
         }
-        // The rate control budgets by the pushes: capture times may stand still or jump.
-        encoderTime = max(encoderTime + Self.shortestInterval, CaptureStamper.ticks(micros: input.pushed.nanoseconds / 1000))
+        // The rate control budgets by the pushes: capture times may stand still or jump. What was skipped while the network was
+        // behind is to drain its queue, and no budget for larger frames.
+        let interval = input.pushed.nanoseconds(since: lastPushed ?? input.pushed) / 1000 / Int64(1 + input.skippedBefore)
+        lastPushed = input.pushed
+        encoderTime += max(Self.shortestInterval, CaptureStamper.ticks(micros: interval))
         picture.rtpTimestamp = UInt32(truncatingIfNeeded: encoderTime)
         let encoder = try self.encoder(bitsPerSecond: bitsPerSecond)
         guard var frame = try encoder.encode(picture, forceKeyFrame: forceKeyFrame, pool: framePool) else { return nil }
@@ -61,7 +66,7 @@ struct VideoEncodeSession: ~Copyable {
         width = size.width
         height = size.height
         adapter.onEncoded(
-            byteCount: frame.bytes.count, quantizer: encoder.lastQuantizer, isKeyFrame: frame.isKeyFrame, now: input.pushed)
+            byteCount: frame.bytes.count, quantizer: encoder.lastQuantizer, isKeyFrame: frame.isKeyFrame)
         return frame
     }
 

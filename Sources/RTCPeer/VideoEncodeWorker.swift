@@ -35,6 +35,8 @@ final class VideoEncodeWorker: Sendable {
         /// Media time at 90 kHz.
         var rtpTimestamp: UInt32
         var pushed: MonotonicTime
+        /// Pictures before it that were skipped because the network is behind: what they did not cost is not for this one.
+        var skippedBefore = 0
     }
 
     private struct State {
@@ -43,6 +45,8 @@ final class VideoEncodeWorker: Sendable {
         /// The one before it, which the thread is late for.
         var late: Input?
         var newestNumber: UInt64 = 0
+        /// Pictures skipped since the last one that was taken.
+        var skipped = 0
         var isStopped = false
         var isStarted = false
         var isCongested = false
@@ -83,6 +87,7 @@ final class VideoEncodeWorker: Sendable {
             if state.isStopped { return false }
             guard !state.isCongested, state.handedOver < Self.mostHandedOver else {
                 state.counts.skipped += 1
+                state.skipped += 1
                 return false
             }
             return true
@@ -163,10 +168,14 @@ final class VideoEncodeWorker: Sendable {
 
     private func takeWork() -> Work {
         state.withLock { state in
-            let work = Work(
+            var work = Work(
                 input: state.late.take() ?? state.input.take(), isStopped: state.isStopped, needsKeyFrame: state.needsKeyFrame,
                 bitsPerSecond: state.bitsPerSecond)
-            if work.input != nil { state.needsKeyFrame = false }
+            if work.input != nil {
+                state.needsKeyFrame = false
+                work.input?.skippedBefore = state.skipped
+                state.skipped = 0
+            }
             return work
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import RTCPeer
 import Reactor
 import Testing
 
@@ -25,7 +26,9 @@ extension Interop {
             var seconds = 0
             var latencies: [Double] = []
 
+            var series: [(Int, Double)] = []
             mutating func add(frames: Int, latency: Double) {
+                series.append((frames, latency))
                 self.frames += frames
                 seconds += 1
                 latencies.append(latency)
@@ -36,6 +39,7 @@ extension Interop {
                 measured("\(slug)_shown", Double(frames), "frames")
                 measured("\(slug)_in_time", Double(inTime), "frames")
                 measured("\(slug)_latency_p50", percentile(latencies, 0.5), "ms")
+                print("SERIES", slug, series.map { "\($0.0)/\(Int($0.1))" }.joined(separator: " "))
             }
         }
 
@@ -44,7 +48,7 @@ extension Interop {
             .enabled(if: FileManager.default.fileExists(atPath: directory + "/cellular-traces")), arguments: traces)
         func uplink(_ trace: String) async throws {
             let path = Self.directory + "/cellular-traces/" + trace
-            let seconds = Settings.isFull ? 60.0 : 20
+            let seconds = Double(Settings.environment["CELLSEC"] ?? "20")!
             let options = ["--trace-up", path, "--delay", "20", "--queue", "1000"]
             let slug = "uplink_" + trace.replacing("-", with: "_").replacing(".", with: "_").lowercased()
             let ours = try await withRuntime { runtime in
@@ -67,8 +71,15 @@ extension Interop {
             let studio = Studio()
             try await webcam.publish()
             studio.film(PicturePainter(width: 1280, height: 720, detail: 0.25, noiseShare: 0), into: webcam)
-            try await Task.sleep(for: .seconds(seconds))
+            for second in 0..<Int(seconds * 4) {
+                try await Task.sleep(for: .seconds(0.25))
+                if second % 4 != 0 { continue }
+                if let all = await reactor.peerStatistics(), let o = all.outbound.first(where: { $0.track == "webcam" }) {
+                    print("T", Double(second) / 4, "est", (all.availableOutgoingBitrate ?? 0) / 1000, "target", o.targetBitrate / 1000, "sent", o.packetsSent, "kB", o.bytesSent / 1000, "rtx", o.retransmittedPackets, "nack", o.nackCount, "rtt", (o.roundTripNanoseconds ?? 0) / 1_000_000, "prtt", (all.roundTripNanoseconds ?? 0) / 1_000_000, "lost", o.fractionLost, "enc", o.framesEncoded, "drop", o.framesDropped, o.width)
+                }
+            }
             await studio.close()
+            if let video = try await reactor.stats().outbound.first(where: { $0.trackName == "webcam" }) { print("VIDEO", video, webcam.counters) }
             try await reactor.disconnect()
             reactor.close()
             var shown = Shown()

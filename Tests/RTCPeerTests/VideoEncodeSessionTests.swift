@@ -23,15 +23,18 @@ struct VideoEncodeSessionTests {
         }
 
         /// Runs for so long at a rate; returns the bytes made.
-        mutating func play(seconds: Double, bitsPerSecond: Int) throws -> Int {
+        ///
+        /// - Parameter every: only one of so many pictures is not skipped because of the network.
+        mutating func play(seconds: Double, bitsPerSecond: Int, every: Int = 1) throws -> Int {
             var bytes = 0
             for _ in 0..<Int(seconds * 30) {
                 let picture = pictures[number % pictures.count]
                 number += 1
                 milliseconds += number % 3 == 0 ? 34 : 33
+                guard number % every == 0 else { continue }
                 let input = VideoEncodeWorker.Input(
                     picture: picture, number: UInt64(number), rtpTimestamp: UInt32(milliseconds * 90),
-                    pushed: MonotonicTime(milliseconds: milliseconds))
+                    pushed: MonotonicTime(milliseconds: milliseconds), skippedBefore: every - 1)
                 guard let frame = try session.encode(input, bitsPerSecond: bitsPerSecond, forceKeyFrame: false) else { continue }
                 bytes += frame.bytes.count
                 frames.append(frame)
@@ -80,6 +83,21 @@ struct VideoEncodeSessionTests {
         // VP9 scales its references; VP8 has to begin anew with each size.
         let changes = zip(player.sizes, player.sizes.dropFirst()).filter { $0 != $1 }.count
         #expect(player.frames.filter(\.isKeyFrame).count == (codec == .vp9 ? 1 : 1 + changes))
+    }
+
+    @Test(
+        "what was skipped while the network is behind makes no frame larger, and does not hide that bits are short",
+        arguments: [VideoCodec.vp8, .vp9])
+    func skippedPictures(codec: VideoCodec) throws {
+        var player = Player(codec, width: 320, height: 180)
+        _ = try player.play(seconds: 2, bitsPerSecond: 600_000)
+        let all = try player.play(seconds: 4, bitsPerSecond: 600_000) / (4 * 30)
+        let some = try player.play(seconds: 8, bitsPerSecond: 600_000, every: 8) / (8 * 30 / 8)
+        #expect(some < all * 3 / 2, "\(some) bytes a frame against \(all)")
+        #expect(player.sizes.last == 320)
+        #expect(abs(player.session.framesPerSecond - 30) < 2)
+        _ = try player.play(seconds: 16, bitsPerSecond: 60_000, every: 8)
+        #expect(try #require(player.sizes.last) < 320)
     }
 
     @Test("what comes out decodes to the size that was chosen, through every step", arguments: [VideoCodec.vp8, .vp9])
