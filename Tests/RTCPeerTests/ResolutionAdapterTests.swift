@@ -32,7 +32,7 @@ struct ResolutionAdapterTests {
                 let perPixel = Double(rate) / Double(frameRate * size.pixels)
                 let quantizer = min(56, max(2, Int(40 * detail / perPixel)))
                 adapter.onEncoded(
-                    byteCount: Int(Double(rate / frameRate / 8) * excess), quantizer: quantizer, isKeyFrame: false, now: now)
+                    byteCount: Int(Double(rate / frameRate / 8) * excess), quantizer: quantizer, isKeyFrame: false)
                 if sizes.last != size { sizes.append(size) }
                 now = now.adding(nanoseconds: Int64(1_000_000_000 / frameRate))
             }

@@ -42,7 +42,7 @@ extension SendSide {
 
     /// Less while more than a moment of media waits to leave, so that the queue is gone after half a second: an encoder that makes
     /// a little more than it is asked for would stand at the end of it for good otherwise.
-    static func drainingRate(_ rate: Int64, queued byteCount: Int) -> Int64 {
+    package static func drainingRate(_ rate: Int64, queued byteCount: Int) -> Int64 {
         let excess = Int64(byteCount) * 8 - rate / 10
         return excess > 0 ? max(rate / 2, rate - excess * 2) : rate
     }
