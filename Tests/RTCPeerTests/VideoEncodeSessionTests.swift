@@ -96,7 +96,7 @@ struct VideoEncodeSessionTests {
         #expect(some < all * 3 / 2, "\(some) bytes a frame against \(all)")
         #expect(player.sizes.last == 320)
         #expect(abs(player.session.framesPerSecond - 30) < 2)
-        _ = try player.play(seconds: 16, bitsPerSecond: 60_000, every: 8)
+        _ = try player.play(seconds: 16, bitsPerSecond: 40_000, every: 8)
         #expect(try #require(player.sizes.last) < 320)
     }
 
