@@ -78,6 +78,7 @@ extension PeerCore {
                 result.totalAssembleSeconds = Double(counts.assembleNanoseconds) / 1e9
                 result.width = counts.width
                 result.height = counts.height
+                result.playoutDelayMilliseconds = Double(counts.playoutDelayNanoseconds) / 1e6
             }
             if case .audio(let worker) = receivers[index] {
                 result.audio = PeerStatistics.InboundAudio(worker.statistics)

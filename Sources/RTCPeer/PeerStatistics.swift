@@ -27,6 +27,8 @@ package struct PeerStatistics: Sendable {
         package var totalAssembleSeconds: Double
         package var width: Int
         package var height: Int
+        /// What pictures are held back at present so that late ones are not noticed; 0 on most paths, and for audio.
+        package var playoutDelayMilliseconds = 0.0
         /// What the jitter buffer of an audio track did; nil for video.
         package var audio: InboundAudio?
     }

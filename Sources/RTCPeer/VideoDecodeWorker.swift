@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import RTCBase
 internal import RTCCodec
+internal import RTCEngine
 internal import RTCTransport
 internal import Synchronization
 
@@ -20,6 +21,8 @@ final class VideoDecodeWorker: Sendable {
         var height = 0
         /// Sum over decoded frames of the time from the first packet's arrival to the decoded picture.
         var assembleNanoseconds: UInt64 = 0
+        /// What pictures are held back at present.
+        var playoutDelayNanoseconds: Int64 = 0
     }
 
     private struct State {
@@ -34,6 +37,8 @@ final class VideoDecodeWorker: Sendable {
     private let track: RemoteTrack
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
+    /// Signalled by `stop()` alone: ends the wait for a picture's time.
+    private let stopped = DispatchSemaphore(value: 0)
     private let planePool = FrameBufferPool(maxCached: 6, memory: .pages)
     private let pixelPool = FrameBufferPool(maxCached: 3, memory: .pages)
     /// Called on the decode or network thread when a key frame is needed.
@@ -83,12 +88,13 @@ final class VideoDecodeWorker: Sendable {
         }
     }
 
-    /// Any thread: the thread ends after the frame it is working on.
+    /// Any thread: the thread ends after the frame it is working on; a picture that waits for its time is not shown any more.
     func stop() {
         state.withLock { state in
             state.isStopped = true
             state.queue.removeAll()
         }
+        stopped.signal()
         wake.signal()
     }
 
@@ -96,11 +102,15 @@ final class VideoDecodeWorker: Sendable {
         var decoder: VPXDecoder?
         var decoderCodec: VideoCodec?
         var lastDelivery = MonotonicTime(nanoseconds: 0)
+        var smoother = PlayoutSmoother()
         while true {
             wake.wait()
             let (frame, isStopped) = state.withLock { ($0.queue.popFirst(), $0.isStopped) }
             if isStopped { return }
             guard let frame else { continue }
+            // Of every frame, decoded or not: what came is what tells about the path.
+            let showTime = smoother.showTime(
+                ssrc: frame.ssrc, timestamp: frame.rtpTimestamp, firstPacket: frame.firstPacketTime, complete: frame.completeTime)
             do throws(CodecError) {
                 if decoder == nil || decoderCodec != frame.codec {
                     decoder = try VPXDecoder(codec: frame.codec)
@@ -116,7 +126,9 @@ final class VideoDecodeWorker: Sendable {
                     state.counts.assembleNanoseconds &+= UInt64(max(0, ended.nanoseconds(since: frame.firstPacketTime)))
                     state.counts.width = picture.width
                     state.counts.height = picture.height
+                    state.counts.playoutDelayNanoseconds = smoother.delayNanoseconds
                 }
+                if let showTime, !hold(until: showTime) { return }
                 giveWay(until: lastDelivery.adding(nanoseconds: Self.burstSpacingNanoseconds))
                 track.deliver(DecodedPicture(planes: picture, pool: pixelPool))
                 lastDelivery = NetworkExecutor.now()
@@ -132,6 +144,14 @@ final class VideoDecodeWorker: Sendable {
                 onNeedsKeyFrame()
             }
         }
+    }
+
+    /// Keeps a picture until its time, which is `PlayoutSmoother.maxDelayNanoseconds` ahead at most. False when the worker was
+    /// stopped meanwhile.
+    private func hold(until time: MonotonicTime) -> Bool {
+        let left = time.nanoseconds(since: NetworkExecutor.now())
+        guard left > 0 else { return true }
+        return stopped.wait(timeout: .now() + .nanoseconds(Int(left))) == .timedOut
     }
 
     /// In a burst the next picture waits a moment for the one before to be taken: a consumer that keeps up with the stream

@@ -19,6 +19,8 @@ package struct StreamSimulation {
         package var reportsRoundTrip = true
         /// Compares every byte of synthetic frames.
         package var checksContent = true
+        /// What is shown in the first seconds is not judged for freezes: a viewer is measured after a warm-up.
+        package var warmUpSeconds = 0.0
 
         package init(seed: UInt64, forward: LinkConditions, backward: LinkConditions) {
             self.seed = seed
@@ -34,6 +36,14 @@ package struct StreamSimulation {
         package var latenciesMilliseconds: [Double] = []
         /// The delivered frames: when, and of which capture time.
         package var deliveries: [(captured: MonotonicTime, delivered: MonotonicTime)] = []
+        /// From capture to the moment at which it is shown, after the playout delay; of the frames after the warm-up, ascending.
+        package var shownLatenciesMilliseconds: [Double] = []
+        /// Freezes as they are counted for interop: gaps between frames after the warm-up of more than three times the mean
+        /// and 150 ms over it; of frames as shown, and as they would be shown without playout delay.
+        package var freezes = 0
+        package var freezesWithoutDelay = 0
+        /// The largest playout delay after the warm-up.
+        package var playoutDelayMilliseconds = 0.0
         /// Sum of pauses between delivered frames beyond `freezeMilliseconds`.
         package var frozenMilliseconds = 0.0
         package var longestPauseMilliseconds = 0.0
@@ -52,6 +62,12 @@ package struct StreamSimulation {
         package func latency(percentile: Double) -> Double {
             guard !latenciesMilliseconds.isEmpty else { return .infinity }
             return latenciesMilliseconds[min(latenciesMilliseconds.count - 1, Int(Double(latenciesMilliseconds.count) * percentile / 100))]
+        }
+
+        package func shownLatency(percentile: Double) -> Double {
+            guard !shownLatenciesMilliseconds.isEmpty else { return .infinity }
+            let count = shownLatenciesMilliseconds.count
+            return shownLatenciesMilliseconds[min(count - 1, Int(Double(count) * percentile / 100))]
         }
 
         package var deliveredShare: Double { framesSent > 0 ? Double(framesDelivered) / Double(framesSent) : 0 }
@@ -73,6 +89,9 @@ package struct StreamSimulation {
     private var numbered = 0
     private var delivered: Set<Int> = []
     private var newestDelivered = -1
+    private var smoother = PlayoutSmoother()
+    /// When the frames of `report.deliveries` were shown.
+    private var shown: [MonotonicTime] = []
 
     package init(_ settings: Settings) {
         self.settings = settings
@@ -168,6 +187,19 @@ package struct StreamSimulation {
         if settings.sender.sendsMetadata, frame.metadata?.frameID != UInt64(number) + 1 { violate("frame \(number) lost its metadata") }
         report.deliveries.append((sent.captured, now))
         report.latenciesMilliseconds.append(now.milliseconds(since: sent.captured))
+        show(frame, captured: sent.captured, now: now)
+    }
+
+    /// What the decode thread does with it, had it no work.
+    private mutating func show(_ frame: EncodedFrame, captured: MonotonicTime, now: MonotonicTime) {
+        let due = smoother.showTime(
+            ssrc: frame.ssrc, timestamp: frame.rtpTimestamp, firstPacket: frame.firstPacketTime, complete: frame.completeTime)
+        if let due, due.nanoseconds(since: now) > PlayoutSmoother.maxDelayNanoseconds { violate("a frame is held back for too long") }
+        let time = max(now, due ?? now, shown.last ?? now)
+        shown.append(time)
+        guard now.milliseconds(since: start) >= settings.warmUpSeconds * 1_000 else { return }
+        report.shownLatenciesMilliseconds.append(time.milliseconds(since: captured))
+        report.playoutDelayMilliseconds = max(report.playoutDelayMilliseconds, Double(smoother.delayNanoseconds) / 1e6)
     }
 
     private mutating func noteSentFrames() {
@@ -193,6 +225,9 @@ package struct StreamSimulation {
             report.longestPauseMilliseconds = max(report.longestPauseMilliseconds, pause)
             if pause > Self.freezeMilliseconds { report.frozenMilliseconds += pause }
         }
+        report.shownLatenciesMilliseconds.sort()
+        report.freezes = countFreezes(shown)
+        report.freezesWithoutDelay = countFreezes(report.deliveries.map(\.delivered))
         report.keyFramesSent = sender.frames.count(where: \.isKeyFrame)
         report.keyFrameRequests = sender.keyFrameRequests
         report.nackedNumbers = sender.nackedNumbers
@@ -203,6 +238,15 @@ package struct StreamSimulation {
         report.statistics = engine.statistics(section: 0)
         report.drops = engine.drops
         return report
+    }
+
+    private func countFreezes(_ times: [MonotonicTime]) -> Int {
+        let begin = start.adding(nanoseconds: Int64(settings.warmUpSeconds * 1e9))
+        let end = start.adding(nanoseconds: Int64(settings.seconds * 1e9))
+        let judged = times.filter { $0 >= begin && $0 <= end }
+        guard judged.count > 1, let first = judged.first, let last = judged.last else { return 0 }
+        let mean = last.milliseconds(since: first) / Double(judged.count - 1)
+        return zip(judged, judged.dropFirst()).count { $1.milliseconds(since: $0) > max(3 * mean, mean + 150) }
     }
 
     private static func session(_ configuration: SimulatedVideoSender.Configuration) -> NegotiatedSession {

@@ -45,6 +45,10 @@ package struct NackTracker: Sendable {
     package private(set) var reorderDelay: Int64 = 0
     /// Share of repairs that took more than one request, smoothed.
     private var failureRate = 0.0
+    /// Share of packets that did not come by themselves, over about the last `lossMemory` of them.
+    private var lossRate = 0.0
+    /// The end of the newest gap; nil before the first.
+    private var lastGapEnd: Int64?
     /// A request was answered that had been sent once.
     private var hasSample = false
 
@@ -55,6 +59,7 @@ package struct NackTracker: Sendable {
 
     /// Notes that `numbers` were skipped. False when there are too many to repair: nothing is stored then.
     package mutating func noteGap(_ numbers: Range<Int64>, now: MonotonicTime) -> Bool {
+        noteLoss(numbers)
         guard numbers.count <= Self.capacity - missing.count else { return false }
         let due = now.adding(nanoseconds: reorderDelay)
         for number in numbers {
@@ -87,6 +92,7 @@ package struct NackTracker: Sendable {
         if !isRetransmission, entry.tries == 0 || (entry.tries == 1 && sinceFirst < roundTrip / 2) {
             let lateness = now.nanoseconds(since: entry.noticed)
             reorderDelay = min(max(reorderDelay - reorderDelay / 32, lateness + lateness / 4), Self.maxReorderDelay)
+            lossRate = max(0, lossRate - 1 / Self.lossMemory)
             return .reordered(nanoseconds: lateness)
         }
         reorderDelay -= reorderDelay / 8
@@ -129,7 +135,8 @@ package struct NackTracker: Sendable {
         guard let earliest = earliestDue, earliest <= now else { return }
         // Repeats that are due in a moment go along: one packet instead of several.
         let horizon = now.adding(nanoseconds: Self.batchingWindow)
-        let sendsCopies = failureRate > Self.copyThreshold && interval > 4 * Self.copyDelay
+        let isWorthIt = failureRate > Self.copyThreshold || lossRate > Self.copyLossThreshold
+        let sendsCopies = isWorthIt && interval > 4 * Self.copyDelay
         var next: MonotonicTime?
         for index in missing.indices where missing[index].tries < Self.maxTries || missing[index].awaitsCopy {
             let due = missing[index].due
@@ -154,6 +161,13 @@ package struct NackTracker: Sendable {
         missing[index].tries += 1
         missing[index].awaitsCopy = sendsCopies
         missing[index].due = now.adding(nanoseconds: sendsCopies ? Self.copyDelay : interval)
+    }
+
+    private mutating func noteLoss(_ numbers: Range<Int64>) {
+        let received = max(0, numbers.lowerBound - (lastGapEnd ?? numbers.lowerBound))
+        lastGapEnd = numbers.upperBound
+        lossRate *= max(0, 1 - Double(received + Int64(numbers.count)) / Self.lossMemory)
+        lossRate = min(1, lossRate + Double(numbers.count) / Self.lossMemory)
     }
 
     private func lowerBound(_ number: Int64) -> Int {
@@ -184,4 +198,8 @@ package struct NackTracker: Sendable {
     /// Between the two copies of a request: long enough not to share the fate of the first in a short burst.
     private static let copyDelay: Int64 = 10_000_000
     private static let copyThreshold = 0.03
+    /// Half a second of a busy stream, a few seconds of a slow one.
+    private static let lossMemory = 512.0
+    /// From here on a lost request costs more pictures than the copy costs bytes: at 2 % one packet in 2500.
+    private static let copyLossThreshold = 0.015
 }
