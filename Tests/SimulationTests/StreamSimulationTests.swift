@@ -63,6 +63,50 @@ struct StreamSimulationTests {
         }
     }
 
+    /// A path as the relay of the interop tests makes it, and 20 s after a warm-up as it is measured there. The sender repeats a
+    /// packet once per round trip, as libwebrtc does.
+    private static func hardPicture(seed: UInt64, loss: Double, frameBytes: Int) -> StreamSimulation.Settings {
+        var settings = settings(seed: seed, loss: loss, jitter: 0)
+        settings.warmUpSeconds = 3
+        settings.seconds = 23
+        settings.sender.frameBytes = frameBytes
+        settings.sender.keyFrameBytes = frameBytes * 3
+        settings.sender.resendIntervalMilliseconds = 100
+        settings.sender.repairBitsPerSecond = 3_000_000
+        return settings
+    }
+
+    @Test(
+        "1.2 and 6 Mbit/s, 50 ms each way: freezes in 20 s, and the median latency",
+        arguments: [
+            (0.02, 5_000, 3, 24), (0.05, 5_000, 3, 24), (0.1, 5_000, 4, 28), (0.02, 25_000, 3, 24), (0.05, 25_000, 4, 24),
+            // At 6 Mbit/s and 10 % one packet in 10,000 needs a fourth request, that is 1.7 in 20 s: 430 ms late, which only a median
+            // latency of more than 300 ms would hide.
+            (0.1, 25_000, 6, 36),
+        ] as [(Double, Int, Int, Int)])
+    func freezes(loss: Double, frameBytes: Int, most: Int, sum: Int) {
+        var (freezes, without) = (0, 0)
+        for seed in 1...8 as ClosedRange<UInt64> {
+            let report = Self.run(Self.hardPicture(seed: seed, loss: loss, frameBytes: frameBytes))
+            #expect(report.freezes <= most, "seed \(seed)")
+            #expect(report.shownLatency(percentile: 50) <= 300, "seed \(seed)")
+            #expect(report.playoutDelayMilliseconds <= 200, "seed \(seed)")
+            freezes += report.freezes
+            without += report.freezesWithoutDelay
+        }
+        #expect(freezes <= sum)
+        #expect(freezes <= without)
+    }
+
+    @Test("no playout delay on a clean path, with jitter, or at 1 % loss", arguments: [(0, 0), (0, 100), (0.01, 20)] as [(Double, Double)])
+    func noDelay(loss: Double, jitter: Double) {
+        for seed in 1...4 as ClosedRange<UInt64> {
+            let report = Self.run(Self.settings(seed: seed, loss: loss, jitter: jitter))
+            #expect(report.playoutDelayMilliseconds == 0, "seed \(seed)")
+            #expect(report.shownLatenciesMilliseconds == report.latenciesMilliseconds)
+        }
+    }
+
     @Test("nothing lost, nothing asked for; reports and transport feedback flow")
     func clean() throws {
         let report = Self.run(Self.settings(seed: 1, jitter: 0))

@@ -3,9 +3,10 @@
 // has been missing. A number is asked for as soon as the reordering seen on this path is ruled out, and again after one
 // round trip with a margin: a libwebrtc sender ignores a repeat that comes within its own estimate of the round trip
 // after the last transmission (rtp_packet_history.cc), so asking faster gains nothing. For the same reason a second copy
-// of a request costs a few bytes of uplink and no retransmission; while requests go unanswered now and then, each is sent
-// twice, a moment apart, so that a lost request does not cost a round trip. Left out: giving up on a gap, which is the
-// stream's decision; a number that was asked for often enough just is not asked for again.
+// of a request costs a few bytes of uplink and no retransmission; while packets are being lost, or requests go unanswered
+// now and then, each is sent twice, a moment apart, so that a lost request does not cost a round trip. The copy is part of
+// its round: it counts as a message sent, not as a try. Left out: giving up on a gap, which is the stream's decision; a
+// number that was asked for often enough just is not asked for again.
 
 package import RTCBase
 

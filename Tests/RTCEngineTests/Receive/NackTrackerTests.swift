@@ -92,6 +92,50 @@ struct NackTrackerTests {
         #expect(due(&tracker, at: now + 110) == [100])
     }
 
+    /// Gaps of one packet in every `distance`, each repaired at the first request, or come late by themselves.
+    private func losses(every distance: Int64, arriveLate: Bool = false) -> (tracker: NackTracker, next: Int64, now: Int64) {
+        var tracker = NackTracker()
+        var (number, now): (Int64, Int64) = (distance, 0)
+        for _ in 0..<100 {
+            _ = tracker.noteGap(number..<(number + 1), now: start.adding(milliseconds: now))
+            if arriveLate {
+                _ = tracker.noteArrival(number, isRetransmission: false, roundTrip: roundTrip, now: start.adding(milliseconds: now + 5))
+            } else {
+                _ = due(&tracker, at: now + 30)
+                _ = tracker.noteArrival(number, isRetransmission: true, roundTrip: roundTrip, now: start.adding(milliseconds: now + 130))
+            }
+            number += distance
+            now += 200
+        }
+        return (tracker, number, now)
+    }
+
+    @Test("from 2 % loss on each request is sent twice before any went unanswered; below, and for late packets, once")
+    func copiesByLoss() {
+        for (distance, arriveLate, copies) in [(50, false, true), (20, false, true), (100, false, false), (10, true, false)] {
+            var (tracker, number, now) = losses(every: Int64(distance), arriveLate: arriveLate)
+            _ = tracker.noteGap(number..<(number + 1), now: start.adding(milliseconds: now))
+            let times = (now...(now + 109)).filter { !due(&tracker, at: $0).isEmpty }
+            #expect(times.count == (copies ? 2 : 1), "one in \(distance)")
+            if copies { #expect(times[1] - times[0] == 10) }
+            number += 1
+            // Ten rounds, however many copies.
+            let later = ((now + 110)...(now + 3_000)).count { !due(&tracker, at: $0).isEmpty }
+            #expect(later == 9 * times.count)
+        }
+    }
+
+    @Test("after the loss is over requests go out once again")
+    func copiesEnd() {
+        var (tracker, number, now) = losses(every: 20)
+        number += 2_000
+        _ = tracker.noteGap(number..<(number + 1), now: start.adding(milliseconds: now))
+        now += 30
+        #expect(due(&tracker, at: now) == [UInt16(truncatingIfNeeded: number)])
+        let isQuiet = (1..<100).allSatisfy { due(&tracker, at: now + $0).isEmpty }
+        #expect(isQuiet)
+    }
+
     @Test("more open losses than can be repaired are refused whole; one request holds a bounded number")
     func bounds() {
         var tracker = NackTracker()
