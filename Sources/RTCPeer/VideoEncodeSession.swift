@@ -9,6 +9,7 @@ struct VideoEncodeSession: ~Copyable {
     private var encoder: VPXEncoder?
     private var adapter: ResolutionAdapter
     private var effort = EncodeEffort()
+    private var overshoot = EncoderOvershoot()
     private var pushedSize = ResolutionAdapter.Size(width: 0, height: 0)
     private var pushedRate = 0.0
     /// Time of the last picture as the encoder's rate control sees it, at 90 kHz.
@@ -60,11 +61,12 @@ struct VideoEncodeSession: ~Copyable {
         lastPushed = input.pushed
         encoderTime += max(Self.shortestInterval, CaptureStamper.ticks(micros: interval))
         picture.rtpTimestamp = UInt32(truncatingIfNeeded: encoderTime)
-        let encoder = try self.encoder(bitsPerSecond: bitsPerSecond)
+        let encoder = try self.encoder(bitsPerSecond: overshoot.rate(for: bitsPerSecond))
         guard var frame = try encoder.encode(picture, forceKeyFrame: forceKeyFrame, pool: framePool) else { return nil }
         frame.rtpTimestamp = input.rtpTimestamp
         width = size.width
         height = size.height
+        overshoot.onEncoded(byteCount: frame.bytes.count, asked: bitsPerSecond, seconds: Double(interval) / 1e6)
         adapter.onEncoded(
             byteCount: frame.bytes.count, quantizer: encoder.lastQuantizer, isKeyFrame: frame.isKeyFrame)
         return frame

@@ -63,7 +63,7 @@ extension Interop {
 
         @Test(
             "A hard 360p picture (6 Mbit/s) at 2, 5 and 10 % loss, 50 ms: latency p50 at most 300 ms, at most 3 freezes",
-            arguments: [2, 5, 10])
+            .enabled(if: Settings.isFull, "a full run: it needs a server with a core of its own"), arguments: [2, 5, 10])
         func hardPicture(_ loss: Int) async throws {
             try await withRuntime(["PROBE_SIZE": "640x360", "PROBE_DETAIL": "0.25"]) { runtime in
                 try await RelayProcess.with(runtime, ["--loss", "\(loss)", "--delay", "50"]) { relay in

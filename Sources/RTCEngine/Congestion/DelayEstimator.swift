@@ -73,13 +73,12 @@ package struct DelayEstimator: Sendable {
     ) -> Bool {
         let before = rate.estimate
         let taken = 1 / (1 - min(usualLoss, Self.mostLoss))
-        var input = RateControl.Input(
+        let input = RateControl.Input(
             usage: detector.usage, floorMilliseconds: queue.floorMilliseconds, quickFloorMilliseconds: queue.quickFloorMilliseconds,
             toleranceMilliseconds: toleranceMilliseconds, emptyMilliseconds: Self.empty,
             acknowledged: acked.bitsPerSecond(milliseconds: 500).map { $0 * taken },
             recentlyAcknowledged: acked.bitsPerSecond(milliseconds: 200).map { $0 * taken }, isAppLimited: isAppLimited,
             responseNanoseconds: responseNanoseconds)
-        input.baseNanoseconds = queue.base ?? 0
         if rate.update(input, now: now) { queue.rebase() }
         return rate.estimate < before
     }

@@ -12,8 +12,6 @@ package struct RateControl: Sendable {
         package var floorMilliseconds: Double
         package var quickFloorMilliseconds: Double
         package var toleranceMilliseconds: Double
-        /// Delay of the empty path in the receiver's clock.
-        package var baseNanoseconds: Int64 = 0
         /// Less than this is no queue.
         package var emptyMilliseconds: Double
         /// What arrived over the last half second and over the last moments.
@@ -52,8 +50,6 @@ package struct RateControl: Sendable {
         var count = 1
         /// To the ground, so that a flow that came later learns how short the path really is.
         var isDeep: Bool
-        /// When the delay was found to be that of the empty path, and what that was.
-        var ground: (since: MonotonicTime, delay: Int64)?
     }
 
     /// Bits per second.
@@ -94,7 +90,7 @@ package struct RateControl: Sendable {
         if let drain {
             let isOver =
                 drain.isDeep
-                ? isGrounded(input, now: now)
+                ? input.floorMilliseconds < input.emptyMilliseconds
                     || now.nanoseconds(since: drain.began) > Self.deepNanoseconds + input.responseNanoseconds
                 : input.floorMilliseconds < input.toleranceMilliseconds / 2
             if isOver {
@@ -107,16 +103,6 @@ package struct RateControl: Sendable {
             return false
         }
         if input.usage == .normal, !input.isAppLimited { raise(input, elapsed: elapsed, now: now) }
-        return false
-    }
-
-    /// The queue is gone and the delay falls no further: what was taken for the empty path may have been a queue of others.
-    private mutating func isGrounded(_ input: Input, now: MonotonicTime) -> Bool {
-        guard input.floorMilliseconds < input.emptyMilliseconds else { return false }
-        if let ground = drain?.ground, input.baseNanoseconds > ground.delay &- Self.lowerGroundNanoseconds {
-            return now.nanoseconds(since: ground.since) >= Self.groundNanoseconds
-        }
-        drain?.ground = (now, input.baseNanoseconds)
         return false
     }
 
@@ -189,8 +175,6 @@ package struct RateControl: Sendable {
         if let lastOveruse {
             growth = min(
                 max(Self.growth * Self.threeQuarterPower(Self.growthRate / estimate), Self.growths.lowerBound), Self.growths.upperBound)
-            // On a long path a queue shows late: what is added until then is all too much.
-            growth = min(growth, Self.knownGrowthPerResponse * 1e9 / Double(input.responseNanoseconds))
             // A path whose capacity was the same each time deserves patience, one that changes is tried soon.
             let change = capacityChange
             let steady = max(Self.steadySeconds, Self.steadyGain / growth)
@@ -234,9 +218,6 @@ package struct RateControl: Sendable {
     private static let longBackOff = 0.4
     private static let deepBackOff = 0.3
     private static let deepNanoseconds: Int64 = 200_000_000
-    /// A deep drain looks so long for a delay that is less than the least one known, by so much at least.
-    private static let groundNanoseconds: Int64 = 100_000_000
-    private static let lowerGroundNanoseconds: Int64 = 1_000_000
     private static let deepInterval: Int64 = 8_000_000_000
     private static let fallenShare = 0.8
     private static let grownShare = 1.2
@@ -267,6 +248,4 @@ package struct RateControl: Sendable {
     private static let startGrowth = 1.0
     /// So much may be added before the effect is seen.
     private static let growthPerResponse = 0.2
-    /// The same near what the path carried last time.
-    private static let knownGrowthPerResponse = 0.13
 }

@@ -85,9 +85,9 @@ extension SendSide {
 
     // MARK: The bound of the queue
 
-    /// How long what waits of a stream would take at its share of the rate.
+    /// How long what waits of a stream would take at the rate its encoder has.
     func queuedNanoseconds(_ index: Int) -> Int64 {
-        let rate = max(streams[index].fairRate, 10_000)
+        let rate = max(streams[index].toldRate ?? 0, 10_000)
         return Int64(Double(queue.byteCount(index)) * 8e9 / Double(rate))
     }
 

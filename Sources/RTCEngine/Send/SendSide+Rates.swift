@@ -31,20 +31,11 @@ extension SendSide {
         for stream in streams { ceilings.append(stream.isActive && stream.kind == .video ? stream.ceiling : -1) }
         RateShare.divide(rest, ceilings: ceilings, into: &shares)
         for index in streams.indices where ceilings[index] >= 0 {
-            let fair = Self.encoderRate(shares[index])
-            streams[index].fairRate = fair
-            let rate = Self.drainingRate(fair, queued: queue.byteCount(index))
+            let rate = Self.encoderRate(shares[index])
             if let told = streams[index].toldRate, abs(rate - told) * 20 < told { continue }
             streams[index].toldRate = rate
             out.events.append(.sendRate(section: streams[index].section, bitsPerSecond: rate))
         }
-    }
-
-    /// Less while more than a moment of media waits to leave, so that the queue is gone after half a second: an encoder that makes
-    /// a little more than it is asked for would stand at the end of it for good otherwise.
-    package static func drainingRate(_ rate: Int64, queued byteCount: Int) -> Int64 {
-        let excess = Int64(byteCount) * 8 - rate / 10
-        return excess > 0 ? max(rate / 2, rate - excess * 2) : rate
     }
 
     /// What of a stream's rate is left for the encoder: a header of some 28 bytes for each 1100 bytes and for the part of a

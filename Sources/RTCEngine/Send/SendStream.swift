@@ -42,8 +42,6 @@ package struct SendStream: Sendable {
     var ceiling = Int64.max
     /// What it was told to make; nil before it was told.
     var toldRate: Int64?
-    /// Its share of the estimate as the encoder counts, whatever waits.
-    var fairRate: Int64 = 0
     var isCongested = false
     /// Nothing can be decoded before a key frame comes from the encoder.
     var waitsForKeyFrame = true
@@ -126,7 +124,6 @@ package struct SendStream: Sendable {
         isActive = true
         waitsForKeyFrame = true
         toldRate = nil
-        fairRate = 0
         keyFrameLeftAt = nil
         limiter.reset()
     }

@@ -97,29 +97,6 @@ struct RateControlTests {
         #expect(rate.estimate < before * 1.3)
     }
 
-    @Test("a deep drain goes on while the delay falls below what was taken for the empty path")
-    mutating func ground() {
-        func drained(_ bases: [Int64]) -> [Bool] {
-            var rate = RateControl(estimate: 2e6, limits: 50_000...20e6)
-            var time = MonotonicTime(milliseconds: 20_000)
-            func input(_ usage: BandwidthUsage, floor: Double, base: Int64) -> RateControl.Input {
-                var input = RateControl.Input(
-                    usage: usage, floorMilliseconds: floor, quickFloorMilliseconds: floor, toleranceMilliseconds: 30, emptyMilliseconds: 4,
-                    acknowledged: 2e6, recentlyAcknowledged: 2e6, isAppLimited: false, responseNanoseconds: 250_000_000)
-                input.baseNanoseconds = base * 1_000_000
-                return input
-            }
-            _ = rate.update(input(.overuse, floor: 40, base: bases[0]), now: time)
-            return bases.map { base in
-                time = time.adding(milliseconds: 50)
-                _ = rate.update(input(.normal, floor: 1, base: base), now: time)
-                return !rate.isDraining
-            }
-        }
-        #expect(drained([20, 20, 20, 20, 20]) == [false, false, true, true, true])
-        #expect(drained([20, 15, 10, 10, 10, 10]) == [false, false, false, false, true, true])
-    }
-
     @Test("limits hold")
     mutating func limits() {
         run(60, acknowledged: 100e6)

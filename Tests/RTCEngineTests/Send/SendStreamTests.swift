@@ -28,15 +28,6 @@ struct SendStreamTests {
         return (header, HeaderExtensionValues(parsing: packet.span.bytes, header: header, ids: TwoPeers.extensionIDs))
     }
 
-    @Test("while media waits the encoder is asked for less, so that it is gone after half a second; for no less than half")
-    func drainingRate() {
-        // A tenth of a second of it is a key frame, no queue.
-        #expect(SendSide.drainingRate(1_000_000, queued: 12_500) == 1_000_000)
-        #expect(SendSide.drainingRate(1_000_000, queued: 25_000) == 800_000)
-        #expect(SendSide.drainingRate(1_000_000, queued: 43_750) == 500_000)
-        #expect(SendSide.drainingRate(1_000_000, queued: 10_000_000) == 500_000)
-    }
-
     @Test("numbers go up by one, transport-wide numbers too, the last packet of a frame has the marker, send times are true")
     func numbering() throws {
         let call = makeCall()
