@@ -119,8 +119,8 @@ package struct CongestionController: Sendable {
 
     private var congestionWindow: DataSize? {
         guard lastFeedback != nil, let roundTrip = roundTrip.nanoseconds else { return nil }
-        let room = max(Self.windowSeconds - feedbackInterval * Self.windowIntervals, Self.leastWindowSeconds)
-        let seconds = Double(roundTrip) / 1e9 + feedbackInterval + delay.heapSeconds * Self.windowHeaps + room
+        let seconds =
+            Double(roundTrip) / 1e9 + feedbackInterval * Self.windowIntervals + delay.heapSeconds * Self.windowHeaps + Self.windowSeconds
         return DataSize(bytes: max(Int64(estimate / 8 * seconds), Self.leastWindow))
     }
 
@@ -147,11 +147,9 @@ package struct CongestionController: Sendable {
     private static let fullNanoseconds: Int64 = 15_000_000_000
     private static let leastPacing = 100_000.0
     private static let demandMargin = 1.15
-    /// What may wait on the path besides what it holds and what a report comes too late for: less between reports that are far
-    /// apart, for right after one of them all of that time may stand in the queue as well.
-    private static let windowSeconds = 0.08
-    private static let windowIntervals = 0.5
-    private static let leastWindowSeconds = 0.02
+    /// A queue this long is on its way at most, besides what the path holds and what one lost report hides.
+    private static let windowSeconds = 0.04
+    private static let windowIntervals = 1.3
     private static let windowHeaps = 2.0
     private static let leastWindow: Int64 = 6_000
 }

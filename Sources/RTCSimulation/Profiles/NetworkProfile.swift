@@ -70,9 +70,9 @@ package struct NetworkProfile: Sendable {
             let (begin, end) = (PeerSimulation.start, PeerSimulation.time(60))
             var generator = SplitMix64(seed: draw.seed &+ 77)
             scenario.settings.senderHeldOff = .random(
-                perSecond: draw.number(0.5...3), longestMilliseconds: 250, from: begin, to: end, generator: &generator)
+                perSecond: draw.number(0.5...2), longestMilliseconds: 250, from: begin, to: end, generator: &generator)
             scenario.settings.receiverHeldOff = .random(
-                perSecond: draw.number(0.5...3), longestMilliseconds: 250, from: begin, to: end, generator: &generator)
+                perSecond: draw.number(0.5...2), longestMilliseconds: 250, from: begin, to: end, generator: &generator)
             return scenario
         },
         NetworkProfile("app-limited", "300 kbit/s are enough for 30 s, then 2 Mbit/s are wanted (CC-01)") { draw in
