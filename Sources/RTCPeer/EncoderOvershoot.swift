@@ -13,8 +13,10 @@ struct EncoderOvershoot: Sendable {
     /// What to ask the encoder for.
     func rate(for bitsPerSecond: Int) -> Int { max(1_000, Int(Double(bitsPerSecond) * share)) }
 
-    /// A frame for `seconds` of the stream came out; `asked` bits per second were meant.
-    mutating func onEncoded(byteCount: Int, asked bitsPerSecond: Int, seconds span: Double) {
+    /// A frame for `seconds` of the stream came out, of which `meant` bits per second were to be used. The first frame of all has
+    /// no time before it and says nothing.
+    mutating func onEncoded(byteCount: Int, meant bitsPerSecond: Int, seconds span: Double) {
+        guard span > 0 else { return }
         bits += Double(byteCount * 8)
         meantBits += Double(bitsPerSecond) * span
         seconds += span

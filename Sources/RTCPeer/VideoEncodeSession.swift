@@ -66,7 +66,7 @@ struct VideoEncodeSession: ~Copyable {
         frame.rtpTimestamp = input.rtpTimestamp
         width = size.width
         height = size.height
-        overshoot.onEncoded(byteCount: frame.bytes.count, asked: bitsPerSecond, seconds: Double(interval) / 1e6)
+        overshoot.onEncoded(byteCount: frame.bytes.count, meant: bitsPerSecond, seconds: Double(interval) / 1e6)
         adapter.onEncoded(
             byteCount: frame.bytes.count, quantizer: encoder.lastQuantizer, isKeyFrame: frame.isKeyFrame)
         return frame

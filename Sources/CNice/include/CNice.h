@@ -25,7 +25,8 @@ void rnice_context_iterate(rnice_context *context, int may_block);
 
 /// Names the calling thread in debuggers and `top` (15 bytes on Linux).
 void rnice_name_thread(const char *name);
-/// Lets the calling thread run before ordinary ones, the more the higher the level from 0; threads that it makes are ordinary.
+/// Lets the calling thread run before ordinary ones: by its nice value at level 0, in the realtime class from 1 on, there the
+/// sooner the higher the level. Threads that it makes are ordinary.
 /// 0, or another value when the system does not allow it.
 int rnice_hurry_thread(int level);
 

@@ -1,9 +1,9 @@
 // From packets in order to whole frames. In: the reorder buffer. Out: the run of numbers that makes the next frame, or
 // why there is none yet. The marker completes a frame at once (RFC 7741 §4.1, RFC 9628 §4.1); a new timestamp completes
-// one whose marker never came, unless VP9 says that it goes on: senders that flush their queue for a key frame leave such
-// torsos, with sequence numbers that show no gap. A VP9 picture of one layer also ends at its E bit (VID-17). A single packet that starts
-// and ends its frame is a whole frame, also as the first one of a stream or right after a gap (VID-14). Left out: which
-// frame can be decoded (`DecodeChain`), how long to wait for a gap (`ReceiveStream`).
+// one whose marker never came, unless VP9 says that it goes on (no E bit): senders that flush their queue for a key frame
+// leave such torsos, with sequence numbers that show no gap. A VP9 picture of one layer also ends at its E bit (VID-17). A
+// single packet that starts and ends its frame is a whole frame, also as the first one of a stream or right after a gap
+// (VID-14). Left out: which frame can be decoded (`DecodeChain`), how long to wait for a gap (`ReceiveStream`).
 
 import RTCBase
 import RTCWire
