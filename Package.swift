@@ -22,6 +22,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2)],
     products: [
         .library(name: "Reactor", targets: ["Reactor"]),
+        .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
         .executable(name: "reactor", targets: ["ReactorCLI"]),
         .executable(name: "reactor-simulate", targets: ["ReactorSimulate"]),
     ],
@@ -47,6 +48,7 @@ let package = Package(
         .target(name: "CSpeexDSP", linkerSettings: [.linkedLibrary("speexdsp")]),
         .target(name: "CYUV", linkerSettings: [.linkedLibrary("yuv")]),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+        .target(name: "CMicroHTTPD", linkerSettings: [.linkedLibrary("microhttpd")]),
         .target(name: "CLinux"),
         .target(name: "CPNG", linkerSettings: [.linkedLibrary("png")]),
         // Replaces malloc to count; for benchmarks and tests, never in a product.
@@ -70,7 +72,11 @@ let package = Package(
         .target(name: "ReactorCore", swiftSettings: strict),
         .target(
             name: "Reactor", dependencies: ["ReactorCore", "RTCPeer", "RTCBase", "CCurl"], swiftSettings: strict),
-        .executableTarget(name: "ReactorCLI", dependencies: ["Reactor", "CPNG"], swiftSettings: strict),
+        .target(
+            name: "ReactorTesting",
+            dependencies: ["Reactor", "ReactorCore", "RTCPeer", "RTCCodec", "RTCTransport", "RTCBase", "RTCSimulation", "CMicroHTTPD"],
+            swiftSettings: strict),
+        .executableTarget(name: "ReactorCLI", dependencies: ["Reactor", "ReactorTesting", "CPNG"], swiftSettings: strict),
         .executableTarget(name: "ReactorSimulate", dependencies: ["RTCSimulation", "RTCBase", "RTCEngine"], swiftSettings: strict),
         .executableTarget(
             name: "Benchmarks",
@@ -110,16 +116,24 @@ let package = Package(
             dependencies: ["Reactor", "ReactorCore", "RTCPeer", "RTCBase", "PeerTestSupport", "CAllocationCounter"],
             swiftSettings: strict),
         .testTarget(
+            name: "ReactorTestingTests",
+            dependencies: ["ReactorTesting", "Reactor", "ReactorCore", "RTCPeer", "RTCCodec", "RTCBase", "PeerTestSupport"],
+            swiftSettings: strict),
+        .testTarget(
             name: "FuzzTests", dependencies: ["RTCWire", "RTCEngine", "RTCBase", "ReactorCore"],
             swiftSettings: strict),
         .testTarget(
-            name: "InteropTests", dependencies: ["Reactor", "RTCPeer", "RTCBase"], path: "Tests/Interop",
+            name: "InteropTests", dependencies: ["Reactor", "ReactorTesting", "RTCPeer", "RTCBase"], path: "Tests/Interop",
             exclude: ["Peers", "first-light", "run"], swiftSettings: strict),
     ],
     cLanguageStandard: .gnu11
 )
 
-// The interop suite is a release build, and the other tests take longer to build that way than it takes to run.
-if Context.environment["REACTOR_INTEROP"] != nil {
-    package.targets.removeAll { $0.type == .test && $0.name != "InteropTests" }
+// The interop suite is a release build, and the other tests take longer to build that way than it takes to run. While one module
+// is worked on, REACTOR_TEST_TARGETS=ReactorTestingTests leaves out the others' tests.
+let onlyTests =
+    Context.environment["REACTOR_INTEROP"].map { _ in ["InteropTests"] }
+    ?? Context.environment["REACTOR_TEST_TARGETS"]?.split(separator: ",").map(String.init)
+if let onlyTests {
+    package.targets.removeAll { $0.type == .test && !onlyTests.contains($0.name) }
 }

@@ -1,0 +1,43 @@
+public import Reactor
+
+/// One command that a model accepts, with the arguments it takes.
+public struct LocalCommand: Sendable, Hashable {
+    public let name: String
+    /// For people who read the schema.
+    public let summary: String
+    public let parameters: [LocalParameter]
+
+    public init(_ name: String, _ summary: String = "", parameters: [LocalParameter] = []) {
+        self.name = name
+        self.summary = summary
+        self.parameters = parameters
+    }
+}
+
+/// One argument of a command.
+public struct LocalParameter: Sendable, Hashable {
+    public enum Kind: Sendable, Hashable {
+        /// Characters; `oneOf` empty allows every text.
+        case string(maxLength: Int?, oneOf: [String])
+        case number(ClosedRange<Double>?)
+        case integer(ClosedRange<Int>?)
+        case boolean
+        case object
+        case list
+        /// A file that the client uploaded; the handler reads it with ``LocalSession/upload(_:)``.
+        case upload
+    }
+
+    public let name: String
+    public let kind: Kind
+    /// Used when the argument is missing; a parameter without one is required.
+    public let defaultValue: JSONValue?
+    public let summary: String
+
+    public init(_ name: String, _ kind: Kind, default defaultValue: JSONValue? = nil, _ summary: String = "") {
+        self.name = name
+        self.kind = kind
+        self.defaultValue = defaultValue
+        self.summary = summary
+    }
+}

@@ -1,0 +1,18 @@
+public import Reactor
+
+/// One track that a model declares, seen from the client: a `recvonly` track is what the model sends.
+public struct LocalTrack: Sendable, Hashable {
+    public let name: String
+    public let kind: TrackKind
+    public let direction: TrackDirection
+    /// Pictures or samples per second.
+    public let rate: Double
+
+    /// - Parameter rate: pictures or samples per second; by default 30 and 48000.
+    public init(_ name: String, kind: TrackKind, direction: TrackDirection, rate: Double? = nil) {
+        self.name = name
+        self.kind = kind
+        self.direction = direction
+        self.rate = rate ?? (kind == .video ? 30 : 48_000)
+    }
+}
