@@ -60,6 +60,14 @@ final class RawClient: Sendable {
         _ = try await peer.apply(answer: answer)
     }
 
+    /// An offer of a client that nobody will hear of again.
+    static func makeOffer() async throws -> String {
+        let peer = try await PeerConnection(configuration: PeerConfiguration(), tracks: [], remoteTracks: [:]) { _ in }
+        let offer = try await peer.makeOffer()
+        await peer.close()
+        return offer.sdp
+    }
+
     var events: [PeerEvent] { log.entries.withLock { $0 } }
     var openedLabels: Set<String> {
         Set(events.compactMap { if case .channelOpened(let label) = $0 { label } else { nil } })
