@@ -249,12 +249,20 @@ private struct ProbeReport {
         return sums.map { count > 0 ? $0 / count : 0 }
     }
 
-    /// Of one steady tone: half the changes of sign per second, in the last half second.
+    /// The loudest of the frequencies that divide by 10, in the last tenth of a second.
     private var hertz: Double {
-        let heard = samples.suffix(24_000)
-        guard heard.count > 256 else { return 0 }
-        let changes = zip(heard, heard.dropFirst()).count { ($0 < 0) != ($1 < 0) }
-        return Double(changes) / 2 / (Double(heard.count) / 48_000)
+        let heard = Array(samples.suffix(4800))
+        guard heard.count == 4800 else { return 0 }
+        let frequencies = stride(from: 100.0, through: 2000, by: 10)
+        return frequencies.max { Self.power($0, heard) < Self.power($1, heard) } ?? 0
+    }
+
+    /// Goertzel's algorithm.
+    private static func power(_ frequency: Double, _ samples: [Int16]) -> Double {
+        let factor = 2 * cos(2 * .pi * frequency / 48_000)
+        var (last, before) = (0.0, 0.0)
+        for sample in samples { (last, before) = (Double(sample) + factor * last - before, last) }
+        return last * last + before * before - factor * last * before
     }
 }
 
