@@ -22,12 +22,14 @@ final class RawClient: Sendable {
     /// - Parameters:
     ///   - id: of the connection; nil registers one.
     ///   - greets: sends a ping as the first frame, as our client does.
+    ///   - chunks: takes messages above 256 KiB.
     init(
-        _ core: RuntimeCore, id: Int? = nil, isReplacement: Bool = false, greets: Bool = true,
+        _ core: RuntimeCore, id: Int? = nil, isReplacement: Bool = false, greets: Bool = true, chunks: Bool = true,
         localTracks: [String: RTCPeer.LocalTrack] = [:], remoteTracks: [String: RemoteTrack] = [:]
     ) async throws {
         self.core = core
         var configuration = PeerConfiguration()
+        if !chunks { configuration.chunkingMaxMessageBytes = nil }
         if greets {
             let ping = try ControlClientMessage.notification(.ping).encode()
             configuration.firstMessages = [("control", ping)]
