@@ -69,7 +69,10 @@ extension Interop {
         @Test("The vendor's Python client through a path that loses 2 %")
         func lossy() async throws {
             let report = try await Self.officialClient(
-                ["--video", "640x360@30", "--publish", "640x360@30", "--mic", "880", "--commands", "200", "--seconds", "\(Int(Settings.seconds))"],
+                [
+                    "--video", "640x360@30", "--publish", "640x360@30", "--mic", "880", "--commands", "200", "--seconds",
+                    "\(Int(Settings.seconds))",
+                ],
                 network: NetworkConditions(loss: 0.02, delay: .milliseconds(20), seed: 4))
             Self.expectHealthy(report)
             measured("official_lossy_fps", report["video"]["fps"].number, "fps")
@@ -97,6 +100,7 @@ extension Interop {
         ]
         private static let sessionErrors = [
             "c ConflictError CONFLICT", "d InvalidStateError INVALID_STATE", "b ReactorError publish_refused",
+            "e DisconnectedError DISCONNECTED",
         ]
 
         private static func expectHealthy(_ report: Report) {

@@ -187,6 +187,7 @@ async def main():
         if e.r.status == "disconnected":
             break
         await asyncio.sleep(0.02)
+    await asyncio.sleep(0.5)  # its error comes behind its status
     OK["client_after_stop"] = str(getattr(e.r.status, "value", e.r.status))
     R["times_ms"]["client_noticed_stop"] = round((time.monotonic() - t) * 1e3)
     e.r.close()
