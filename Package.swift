@@ -119,6 +119,7 @@ let package = Package(
             name: "ReactorTestingTests",
             dependencies: ["ReactorTesting", "Reactor", "ReactorCore", "RTCPeer", "RTCCodec", "RTCBase", "PeerTestSupport"],
             swiftSettings: strict),
+        .testTarget(name: "ReactorCLITests", dependencies: ["ReactorCLI"], swiftSettings: strict),
         .testTarget(
             name: "FuzzTests", dependencies: ["RTCWire", "RTCEngine", "RTCBase", "ReactorCore"],
             swiftSettings: strict),

@@ -36,6 +36,7 @@ enum Help {
           --track NAME     the track; default: the only video track the model sends
           --seconds N      how long, from the first frame; default 10; 0 means until interrupted
           --snapshot FILE  write the last frame as PNG
+          --terminal       show the stream in the terminal as colour half blocks
           --json           print one JSON object instead of the summary, and no status line
 
         \(connection)
