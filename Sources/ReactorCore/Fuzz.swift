@@ -16,6 +16,16 @@ package enum CoreFuzz {
         }
     }
 
+    /// The same as a server reads them, in the encoding that the first frame decides and in the other one.
+    package static func clientFrame(_ bytes: [UInt8]) {
+        _ = ChannelEncoding(firstFrame: bytes, isText: false)
+        for channel in MessageChannel.allCases {
+            for encoding in [ChannelEncoding.v0, .v1] {
+                _ = try? ClientFrameDecoder.decode(channel: channel, encoding: encoding, bytes: bytes)
+            }
+        }
+    }
+
     /// JSON text. What reads must write, and read back as the same value.
     package static func json(_ bytes: [UInt8]) -> Bool {
         guard let value = try? JSONText.parse(bytes) else { return true }
