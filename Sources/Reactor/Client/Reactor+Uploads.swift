@@ -49,7 +49,7 @@ extension Reactor {
         return try await upload(operation, to: session, name: name, mimeType: mimeType, progress: nil) { data }
     }
 
-    private func upload<Source: UploadSource>(
+    private func upload<Source: UploadContent>(
         _ operation: CoreError.Operation, to session: String, name: String, mimeType: String?,
         progress: (@Sendable (UploadProgress) -> Void)?, open: @escaping @Sendable () throws -> Source
     ) async throws -> FileRef {

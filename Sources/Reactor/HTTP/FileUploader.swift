@@ -11,7 +11,7 @@ struct FileUploader: Sendable {
 
     /// - Throws: ``ReactorError``; `CancellationError` when the task is cancelled, after which nothing is sent any more.
     func upload(
-        _ source: some UploadSource, name: String, mimeType: String, progress: ((UploadProgress) -> Void)?
+        _ source: some UploadContent, name: String, mimeType: String, progress: ((UploadProgress) -> Void)?
     ) async throws -> FileRef {
         let total = source.byteCount
         let body = CreateUploadBody(name: name, sizeBytes: total, mimeType: mimeType)
@@ -50,7 +50,7 @@ struct FileUploader: Sendable {
 }
 
 /// A file to upload, opened once, so that what is sent is what was measured.
-struct FileUpload: UploadSource {
+struct FileUpload: UploadContent {
     let file: LocalFile
     let operation: String
 

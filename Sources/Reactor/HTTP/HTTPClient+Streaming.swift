@@ -35,7 +35,7 @@ extension HTTPClient {
     /// - Parameter sent: how much of the body has left, after each piece.
     /// - Throws: what `source` throws, after the transfer has ended; otherwise as ``send(_:)``.
     func upload(
-        _ request: HTTPRequest, from source: some UploadSource, sent: (Int) -> Void
+        _ request: HTTPRequest, from source: some UploadContent, sent: (Int) -> Void
     ) async throws -> HTTPResponse {
         var request = request
         request.redirects = .returned
@@ -50,7 +50,7 @@ extension HTTPClient {
     }
 
     private func uploadOnce(
-        _ request: HTTPRequest, from source: some UploadSource, sent: (Int) -> Void
+        _ request: HTTPRequest, from source: some UploadContent, sent: (Int) -> Void
     ) async throws -> HTTPResponse {
         let body = OutgoingBody(byteCount: source.byteCount)
         var request = request
@@ -84,13 +84,13 @@ extension HTTPClient {
 }
 
 /// Bytes to upload, readable more than once.
-protocol UploadSource: SendableMetatype {
+protocol UploadContent: SendableMetatype {
     var byteCount: Int { get }
     /// Exactly `count` bytes. May wait for a disk.
     func read(at offset: Int, count: Int) throws -> [UInt8]
 }
 
-extension Data: UploadSource {
+extension Data: UploadContent {
     var byteCount: Int { count }
     func read(at offset: Int, count: Int) -> [UInt8] { Array(self[startIndex + offset..<startIndex + offset + count]) }
 }
