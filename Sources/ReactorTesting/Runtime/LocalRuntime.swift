@@ -45,11 +45,14 @@ public actor LocalRuntime {
         public var iceServers: [ICEServer] = []
         /// Receives log records, among them what models throw; `nil` logs nothing.
         public var logger: ReactorLogger?
+        /// Called for each event of the session, on the network thread: it must return at once.
+        public var onEvent: (@Sendable (RuntimeEvent) -> Void)?
 
         /// The defaults named at each property.
         public init() {}
     }
 
+    nonisolated let faults = FaultPlan()
     private nonisolated let http: RuntimeHTTP
     private nonisolated let recordings: RecordingLibrary
 
@@ -71,14 +74,19 @@ public actor LocalRuntime {
         let uploads = UploadStore()
         let recordings = RecordingLibrary()
         var settings = RuntimeSettings(configuration)
-        settings.onTransition = { events.record($0) }
+        let onEvent = configuration.onEvent
+        settings.onTransition = { transition in
+            events.record(transition)
+            onEvent?(RuntimeEvent(transition))
+        }
         core = RuntimeCore(
             model: model, settings: settings, uploads: uploads, recordings: configuration.recordsSessions ? recordings : nil,
             network: NetworkShaper(network))
         self.recordings = recordings
         do throws(HTTPServerError) {
             http = try RuntimeHTTP(
-                service: core, recordings: recordings, uploads: uploads, events: events, host: host, port: port)
+                service: core, recordings: recordings, uploads: uploads, events: events, host: host, port: port,
+                interceptor: { [faults] request, next in await faults.intercept(request, next) })
         } catch {
             throw ReactorError(.networkError, "the runtime cannot listen on \(host):\(port): \(error)", operation: "create")
         }
