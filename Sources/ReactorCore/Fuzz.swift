@@ -46,6 +46,23 @@ package enum CoreFuzz {
         _ = CoreError.http(status: 500, context: .createSession, body: bytes)
     }
 
+    /// Playlists of clips, and the URLs in them.
+    ///
+    /// - Returns: whether every part that would be fetched has a URL that could be.
+    package static func playlist(_ bytes: [UInt8]) -> Bool {
+        let text = String(decoding: bytes, as: UTF8.self)
+        _ = MIMEType.guess(fileName: text)
+        _ = URLReference(text).map { $0.resolving($0).text }
+        var machine = ClipDownloadMachine(playlistURL: "https://host/clips/list.m3u8?a=b", waitMilliseconds: 1000, nowMilliseconds: 0)
+        var action = machine.playlistArrived(text, url: "https://host/clips/list.m3u8?a=b", isSessionAlive: true, nowMilliseconds: 0)
+        while case .fetch(let part) = action {
+            guard URLReference(part.url)?.isFetchable == true else { return false }
+            if let range = part.range, range.length <= 0 || range.offset < 0 { return false }
+            action = machine.partWritten(nowMilliseconds: 0)
+        }
+        return true
+    }
+
     private static func roundTrips<Payload>(_ type: Envelope<Payload>.Type, _ bytes: [UInt8]) -> Bool {
         guard var message = try? Envelope<Payload>(parsing: bytes) else { return true }
         message.unknownPayloadField = nil

@@ -120,6 +120,6 @@ final class ChunkMaker {
         start = end
     }
 
-    /// A third of a second: later than this no sound comes that continues what there is, and no picture.
-    private static let lateSlots = 10
+    /// 0.4 s: later than this no picture comes, and no sound that continues what there is (`RecordingTimeline`).
+    private static let lateSlots = 12
 }

@@ -37,7 +37,7 @@ enum RecordingGrid {
     /// The first slot behind a range that ends with a marker of three decimals.
     static func slot(upTo seconds: Double) -> Int { slot((seconds * Double(slotsPerSecond) - rounding).rounded(.up)) }
 
-    private static func slot(_ value: Double) -> Int { value.isFinite ? Int(min(max(value, 0), 1e12)) : 0 }
+    private static func slot(_ value: Double) -> Int { value.isNaN ? 0 : Int(min(max(value, 0), 1e12)) }
 
     /// A marker is off by up to half a thousandth, which is 0.015 slots.
     private static let rounding = 0.02

@@ -37,14 +37,15 @@ struct RecordingTimeline: Sendable {
         return lastSlot
     }
 
-    /// Where so many samples begin. They follow the ones before, except over a gap. Nil when they have no place: before the
-    /// first picture, or too far ahead of time.
+    /// Where so many samples begin. They were heard up to now when they come, as on the live path, unless they are many; they
+    /// follow the ones before, except over a gap. Nil when they have no place: before the first picture, or too far ahead of time.
     mutating func onSound(samples: Int, now: MonotonicTime) -> Int? {
         guard samples > 0, !hasVideo || lastSlot >= 0 else { return nil }
         resume(now: now)
         let here = Int(position(at: now) * Double(RecordingGrid.samplesPerSlot))
-        let isGap = hasSound ? here - soundEnd > Self.gapSamples : true
-        let start = isGap ? max(here, soundEnd) : soundEnd
+        let began = here - min(samples, Self.longestBlockSamples)
+        let isGap = hasSound ? began - soundEnd > Self.gapSamples : true
+        let start = isGap ? max(began, soundEnd) : soundEnd
         guard start + samples - here <= Self.mostSamplesAhead else { return nil }
         hasSound = true
         soundEnd = start + samples
@@ -66,9 +67,9 @@ struct RecordingTimeline: Sendable {
         let gap = now.nanoseconds(since: lastEmission)
         guard gap > 0 else { return }
         if gap > pauseNanoseconds {
-            // Sound that was pushed ahead has gone on meanwhile; without it a slot has passed, that of the last picture.
-            let slotsAhead = Double(soundEnd) / Double(RecordingGrid.samplesPerSlot) - position(at: lastEmission)
-            let passed = min(gap, Int64(max(1, slotsAhead) * Self.slotNanoseconds))
+            // What was there has been shown and heard meanwhile, and nothing more.
+            let shown = max(Double(lastSlot + 1), Double(soundEnd) / Double(RecordingGrid.samplesPerSlot))
+            let passed = min(gap, Int64(max(0, shown - position(at: lastEmission)) * Self.slotNanoseconds))
             self.anchor = anchor.adding(nanoseconds: gap - passed)
         }
         lastEmission = now
@@ -87,5 +88,7 @@ struct RecordingTimeline: Sendable {
     private static let slotTolerance = 0.7
     /// Sound that comes later than this is not the continuation.
     private static let gapSamples = RecordingGrid.soundRate / 4
+    /// A longer block was made ahead and is played from when it comes.
+    private static let longestBlockSamples = RecordingGrid.soundRate / 10
     private static let mostSamplesAhead = RecordingGrid.soundRate * 10
 }

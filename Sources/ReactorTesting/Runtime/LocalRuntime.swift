@@ -45,6 +45,8 @@ public actor LocalRuntime {
         public var iceServers: [ICEServer] = []
         /// Receives log records, among them what models throw; `nil` logs nothing.
         public var logger: ReactorLogger?
+        /// Called for each event of the session, on the network thread: it must return at once.
+        public var onEvent: (@Sendable (RuntimeEvent) -> Void)?
 
         /// The defaults named at each property.
         public init() {}
@@ -72,7 +74,11 @@ public actor LocalRuntime {
         let uploads = UploadStore()
         let recordings = RecordingLibrary()
         var settings = RuntimeSettings(configuration)
-        settings.onTransition = { events.record($0) }
+        let onEvent = configuration.onEvent
+        settings.onTransition = { transition in
+            events.record(transition)
+            onEvent?(RuntimeEvent(transition))
+        }
         core = RuntimeCore(
             model: model, settings: settings, uploads: uploads, recordings: configuration.recordsSessions ? recordings : nil,
             network: NetworkShaper(network))
