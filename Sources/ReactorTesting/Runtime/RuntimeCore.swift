@@ -78,6 +78,7 @@ actor RuntimeCore {
         session = nil
         let leaving = connections.values.sorted { $0.key.generation < $1.key.generation }
         for connection in leaving where connection.isOpen {
+            decide(.v1, for: connection)
             if let notice { send(ServerMessage(channel: .control, requestID: "", content: notice), to: connection) }
         }
         for connection in leaving { detach(connection, from: ending) }
@@ -142,6 +143,9 @@ actor RuntimeCore {
     func opened(_ connection: RuntimeConnection) {
         guard let session else { return }
         machine.connectionOpened(connection.key)
+        if connection.encoding == nil {
+            connection.encodingDeadline = NetworkThread.now().adding(milliseconds: Self.encodingMilliseconds)
+        }
         session.media.add(connection.outputs)
         let key = connection.key
         let handle = session.handle
@@ -193,13 +197,16 @@ actor RuntimeCore {
 
     private func nextDeadline(_ connection: RuntimeConnection) -> MonotonicTime? {
         if !connection.isOpen { return connection.deadline }
-        return settings.pingTimeout.map { connection.lastHeard + $0 }
+        let pingDeadline = settings.pingTimeout.map { connection.lastHeard + $0 }
+        guard let encodingDeadline = connection.encodingDeadline else { return pingDeadline }
+        return pingDeadline.map { min($0, encodingDeadline) } ?? encodingDeadline
     }
 
     private func timerFired() {
         armedDeadline = nil
         let now = NetworkThread.now()
         for connection in Array(connections.values) {
+            if let deadline = connection.encodingDeadline, deadline <= now { decide(.v1, for: connection) }
             guard let deadline = nextDeadline(connection), deadline <= now else { continue }
             let event = connection.isOpen ? "client_silent" : "negotiation_timed_out"
             machine.note(event, ["conn_id": String(connection.key.id)])
@@ -214,6 +221,8 @@ actor RuntimeCore {
     /// As the vendor's runtime words it (wire-protocol 8.5).
     static let shutdownReason = "Session ended: the server is shutting down."
     static let mostConnections = 64
+    /// A client says something as soon as it can (wire-protocol 5.2). One that does not is spoken to in protobuf after this.
+    private static let encodingMilliseconds: Int64 = 500
     private static let drainMilliseconds = 250
 }
 
