@@ -81,6 +81,48 @@ extension Interop {
             #expect(report["commands"]["rtt_ms"]["n"].number == 200)
         }
 
+        @Test(
+            "A page in Chromium connects by fetch, streams both ways, commands in JSON, uploads and plays a clip",
+            .enabled(if: OtherPeer.chromium.isInstalled, "\(OtherPeer.chromium.missing)"))
+        func chromium() async throws {
+            let runtime = try await LocalRuntime(model: ProbeModel())
+            let process = try ChildProcess(
+                "\(RuntimeProcess.peers)/browser-peer", [runtime.apiURL, "--reactor", "--seconds", "\(Settings.seconds)", "--clip", "2"])
+            let output = await process.finish().output
+            await runtime.stop()
+            if Settings.environment["REACTOR_INTEROP_LOG"] != nil { print(output) }
+            let report = try Report(output)
+            let page = report["reactor"]
+            #expect(report["errors"].list.isEmpty, "\(report["errors"])")
+            #expect(page["descriptor"].description == "{model: {name: probe}, state: waiting, tracks: 4}")
+            #expect(page["publish"].description == "[ok, ok]")
+            #expect(page["echo"]["payload"].text == "grüße" && page["echo"]["size"].number == 5)
+            #expect(page["video"]["width"].number == 320)
+            #expect(page["schema"].number == 7)
+            #expect(page["upload"]["size"].number == 100_000)
+            #expect(page["upload"]["sha256"].text == "d69e68988157833272305aaf21f453c800346e8a3640db6578e260215542e5d4")
+            #expect(page["upload"]["file"].text == "page.bin")
+            #expect(page["channelAfterStop"].text == "closed")
+
+            measured("chromium_frames", report["frames"].number, "frames")
+            measured("chromium_latency_p50", report["latency"]["p50"].number, "ms")
+            measured("chromium_open", page["steps"]["open"].number, "ms")
+            let sizes = report["sizes"].list.map { $0.list.dropFirst().map(\.number) }
+            #expect(sizes.contains([640, 360]) && sizes.contains([320, 180]))
+            #expect(report["frames"].number >= 15 * Settings.seconds)
+            // The pattern that the encoder first scales down under load is coarse.
+            #expect(report["unread"].number <= report["frames"].number / 10)
+            #expect(report["counters"].list.count == 2)
+            #expect(abs(report["audioHz"].number - 440) < 12)
+            // What the model saw of the page's camera and microphone.
+            #expect(page["messages"]["input_report"].number >= 1 && page["messages"]["hello"].number == 1)
+            let input = page["input"]
+            #expect(input["frames"].number >= 10 && input["undecoded"].number <= 2 && abs(input["mic_hz"].number - 880) <= 10)
+
+            #expect(page["clip"]["seconds"].number >= 2 && page["clip"]["ranges"].number == 1)
+            #expect(page["clip"]["width"].number >= 320 && page["clip"]["frames"].number >= 20)
+        }
+
         // MARK: What has to come out
 
         /// What the vendor's runtime 3.10 gave.

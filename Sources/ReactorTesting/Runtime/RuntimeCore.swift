@@ -88,6 +88,7 @@ actor RuntimeCore {
         session = nil
         let leaving = connections.values.sorted { $0.key.generation < $1.key.generation }
         for connection in leaving where connection.isOpen {
+            decide(.v1, for: connection)
             if let notice { send(ServerMessage(channel: .control, requestID: "", content: notice), to: connection) }
         }
         for connection in leaving { detach(connection, from: ending) }
@@ -155,6 +156,9 @@ actor RuntimeCore {
     func opened(_ connection: RuntimeConnection) {
         guard let session else { return }
         machine.connectionOpened(connection.key)
+        if connection.encoding == nil {
+            connection.encodingDeadline = NetworkThread.now().adding(milliseconds: Self.encodingMilliseconds)
+        }
         session.media.add(connection.outputs)
         let key = connection.key
         let handle = session.handle
@@ -211,7 +215,9 @@ actor RuntimeCore {
 
     func nextDeadline(_ connection: RuntimeConnection) -> MonotonicTime? {
         if !connection.isOpen { return connection.deadline }
-        return settings.pingTimeout.map { connection.lastHeard + $0 }
+        let pingDeadline = settings.pingTimeout.map { connection.lastHeard + $0 }
+        guard let encodingDeadline = connection.encodingDeadline else { return pingDeadline }
+        return pingDeadline.map { min($0, encodingDeadline) } ?? encodingDeadline
     }
 
     private func timerFired() {
@@ -222,6 +228,7 @@ actor RuntimeCore {
         }
         armedDeadline = nil
         for connection in Array(connections.values) {
+            if let deadline = connection.encodingDeadline, deadline <= now { decide(.v1, for: connection) }
             guard let deadline = nextDeadline(connection), deadline <= now else { continue }
             let event = connection.isOpen ? "client_silent" : "negotiation_timed_out"
             machine.note(event, ["conn_id": String(connection.key.id)])
@@ -242,6 +249,8 @@ actor RuntimeCore {
     static let mostConnections = 64
     /// wire-protocol 3.4.
     private static let sweepMilliseconds: Int64 = 30_000
+    /// A client says something as soon as it can (wire-protocol 5.2). One that does not is spoken to in protobuf after this.
+    private static let encodingMilliseconds: Int64 = 500
     private static let drainMilliseconds = 250
 }
 
