@@ -38,6 +38,42 @@ package enum PixelConverter {
         convert(pixels, width: width, height: height, bytesPerRow: bytesPerRow, pool: pool, with: ABGRToI420)
     }
 
+    /// A picture from bytes of any layout, rows without padding; nil when there are too few, or the size is not allowed.
+    package static func toI420(
+        _ pixels: UnsafeRawBufferPointer, layout: PixelLayout, width: Int, height: Int, pool: FrameBufferPool
+    ) -> PlanarFrame? {
+        switch layout {
+        case .bgra: bgraToI420(pixels, width: width, height: height, pool: pool)
+        case .rgba: rgbaToI420(pixels, width: width, height: height, pool: pool)
+        case .i420, .nv12: planesToI420(pixels, layout: layout, width: width, height: height, pool: pool)
+        }
+    }
+
+    private static func planesToI420(
+        _ bytes: UnsafeRawBufferPointer, layout: PixelLayout, width: Int, height: Int, pool: FrameBufferPool
+    ) -> PlanarFrame? {
+        guard VPXFrameHeader.isAllowed(width: width, height: height),
+            bytes.count >= tightByteCount(width: width, height: height),
+            let luma = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        else { return nil }
+        let output = PlanarFrame(width: width, height: height, pool: pool)
+        let chroma = luma + width * height
+        let chromaWidth = Int32(output.chromaWidth)
+        let code =
+            if layout == .nv12 {
+                NV12ToI420(
+                    luma, Int32(width), chroma, 2 * chromaWidth,
+                    output.planeY, Int32(output.strideY), output.planeU, Int32(output.strideU), output.planeV, Int32(output.strideV),
+                    Int32(width), Int32(height))
+            } else {
+                I420Copy(
+                    luma, Int32(width), chroma, chromaWidth, chroma + output.chromaWidth * output.chromaHeight, chromaWidth,
+                    output.planeY, Int32(output.strideY), output.planeU, Int32(output.strideU), output.planeV, Int32(output.strideV),
+                    Int32(width), Int32(height))
+            }
+        return code == 0 ? output : nil
+    }
+
     /// Bytes of a picture as I420 without padding: Y, then U, then V.
     package static func tightByteCount(width: Int, height: Int) -> Int {
         width * height + 2 * ((width + 1) / 2) * ((height + 1) / 2)

@@ -74,6 +74,14 @@ package final class LocalTrack: Sendable {
     package func push(
         bgra pixels: UnsafeRawBufferPointer, width: Int, height: Int, metadata: FrameMetadata = FrameMetadata()
     ) -> Bool {
+        push(pixels, layout: .bgra, width: width, height: height, metadata: metadata)
+    }
+
+    /// Hands in one picture of another layout; otherwise like `push(bgra:width:height:metadata:)`.
+    @discardableResult
+    package func push(
+        _ pixels: UnsafeRawBufferPointer, layout: PixelLayout, width: Int, height: Int, metadata: FrameMetadata = FrameMetadata()
+    ) -> Bool {
         let now = NetworkExecutor.now()
         let started = state.withLock { state -> (worker: VideoEncodeWorker, stamp: Stamp)? in
             guard let worker = state.video else { return nil }
@@ -82,14 +90,33 @@ package final class LocalTrack: Sendable {
         guard let (worker, stamp) = started else { return false }
         // A picture that would be skipped is not converted either.
         guard worker.wantsPicture() else { return true }
-        guard var picture = PixelConverter.bgraToI420(pixels, width: width, height: height, pool: pool) else {
+        guard let picture = PixelConverter.toI420(pixels, layout: layout, width: width, height: height, pool: pool) else {
             state.withLock { $0.refused += 1 }
             return false
         }
+        submit(picture, stamp, to: worker, now: now)
+        return true
+    }
+
+    /// Hands in one picture that is I420 already and is not written to any more; its own metadata and times are ignored. It may
+    /// be handed to several tracks. Otherwise like `push(bgra:width:height:metadata:)`.
+    @discardableResult
+    package func push(_ picture: PlanarFrame, metadata: FrameMetadata = FrameMetadata()) -> Bool {
+        let now = NetworkExecutor.now()
+        let started = state.withLock { state -> (worker: VideoEncodeWorker, stamp: Stamp)? in
+            guard let worker = state.video else { return nil }
+            return (worker, state.stamp(metadata, now: now))
+        }
+        guard let (worker, stamp) = started else { return false }
+        if worker.wantsPicture() { submit(picture, stamp, to: worker, now: now) }
+        return true
+    }
+
+    private func submit(_ picture: PlanarFrame, _ stamp: Stamp, to worker: VideoEncodeWorker, now: MonotonicTime) {
+        var picture = picture
         picture.metadata = stamp.metadata
         picture.completeTime = now
         worker.submit(.init(picture: picture, number: stamp.number, rtpTimestamp: stamp.rtpTimestamp, pushed: now))
-        return true
     }
 
     /// Hands in interleaved samples, any number of them, at 8000, 16000, 24000, 32000, 44100 or 48000 Hz and with one or

@@ -90,6 +90,9 @@ package actor PeerConnection {
         try core.setBitrateLimits(track: track, min: min, max: max)
     }
 
+    /// Bytes of messages that the peer has not acknowledged; 0 when it has everything, or nothing can be sent any more.
+    package var unacknowledgedBytes: Int { core.unacknowledgedBytes }
+
     package func isChannelOpen(_ label: String) -> Bool { core.openChannels.contains(label) }
 
     package var statistics: PeerStatistics {

@@ -83,6 +83,11 @@ extension PeerCore {
         pumpOutboxes()
     }
 
+    var unacknowledgedBytes: Int {
+        guard !isClosed, !isLost, let sctp, sctp.isUp else { return 0 }
+        return sctp.bufferedBytes + outboxes.values.reduce(0) { $0 + $1.waitingBytes } + stalledSends.reduce(0) { $0 + $1.bytes.count }
+    }
+
     /// Moves frames from the outboxes into SCTP while that has room, a frame of each channel in turn, so that a large
     /// message on one channel does not hold up the other.
     func pumpOutboxes() {

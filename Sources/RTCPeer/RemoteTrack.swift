@@ -19,8 +19,31 @@ package final class RemoteTrack: Sendable {
     private let droppedCount = Atomic<UInt64>(0)
     private let deliveredCount = Atomic<UInt64>(0)
     private let firstFrameNanoseconds = Atomic<Int64>(0)
+    /// What is delivered goes on to this track, while the gate is open, and to no consumer here.
+    private let target: RemoteTrack?
+    private let isForwarding = Atomic<Bool>(false)
 
-    package init(name: String) { self.name = name }
+    package init(name: String) {
+        self.name = name
+        target = nil
+    }
+
+    /// One of several sources of `target`, with a gate that is closed at first: of many connections that may send a track, the
+    /// one that holds it gets through. What comes while it is closed is counted as dropped.
+    package init(forwardingTo target: RemoteTrack) {
+        name = target.name
+        self.target = target
+    }
+
+    /// Opens or closes the gate in front of the target. Any thread.
+    package func setForwarding(_ isForwarding: Bool) { self.isForwarding.store(isForwarding, ordering: .relaxed) }
+
+    /// The track that takes what is delivered here now; nil while the gate is closed.
+    private func forwardTarget() -> RemoteTrack? {
+        if isForwarding.load(ordering: .relaxed) { return target }
+        countDropped()
+        return nil
+    }
 
     // MARK: Consumers
 
@@ -127,9 +150,16 @@ package final class RemoteTrack: Sendable {
     // MARK: Producers (decode and audio threads)
 
     /// A consumer has not taken the last picture yet.
-    package var isVideoPending: Bool { consumers.withLock { $0.video.contains { $0.slot.isOccupied } } }
+    package var isVideoPending: Bool {
+        if let target { return target.isVideoPending }
+        return consumers.withLock { $0.video.contains { $0.slot.isOccupied } }
+    }
 
     package func deliver(_ picture: DecodedPicture) {
+        if target != nil {
+            forwardTarget()?.deliver(picture)
+            return
+        }
         receivedCount.add(1, ordering: .relaxed)
         _ = firstFrameNanoseconds.compareExchange(
             expected: 0, desired: picture.planes.decodedTime.nanoseconds, ordering: .relaxed)
@@ -138,6 +168,10 @@ package final class RemoteTrack: Sendable {
     }
 
     package func deliver(_ block: PCMBlock) {
+        if target != nil {
+            forwardTarget()?.deliver(block)
+            return
+        }
         receivedCount.add(1, ordering: .relaxed)
         let list = consumers.withLock { $0.audio }
         for consumer in list { consumer.queue.put(block) }

@@ -30,6 +30,24 @@ struct ReactorCLI {
             case "send":
                 if wantsHelp { return show(Help.send) }
                 return try await SendCommand(&arguments).run()
+            case "push":
+                if wantsHelp { return show(Help.push) }
+                return try await PushCommand(&arguments).run()
+            case "upload":
+                if wantsHelp { return show(Help.upload) }
+                return try await UploadCommand(&arguments).run()
+            case "clip":
+                if wantsHelp { return show(Help.clip) }
+                return try await ClipCommand(&arguments).run()
+            case "record":
+                if wantsHelp { return show(Help.record) }
+                return try await RecordCommand(&arguments).run()
+            case "demo":
+                if wantsHelp { return show(Help.demo) }
+                return try await DemoCommand(&arguments).run()
+            case "serve":
+                if wantsHelp { return show(Help.serve) }
+                return try await ServeCommand(&arguments).run()
             case "schema":
                 if wantsHelp { return show(Help.schema) }
                 return try await SchemaCommand(&arguments).run()

@@ -15,14 +15,25 @@ struct SendCommand {
         var text = words.nextPositional()
         if text == "-" { text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self) }
         try words.requireEmpty()
+        arguments = try text.map(Self.parseObject)
+    }
+
+    /// The arguments of a command.
+    static func parseObject(_ text: String) throws -> JSONValue {
+        let value: JSONValue
         do {
-            arguments = try text.map { try JSONValue(jsonText: $0) }
+            value = try JSONValue(jsonText: text)
         } catch {
             throw UsageError("the arguments are not JSON: \(error)")
         }
-        if let arguments, arguments.objectValue == nil {
+        guard value.objectValue != nil else {
             throw UsageError("the arguments are a JSON object, such as '{\"prompt\": \"a forest\"}'")
         }
+        return value
+    }
+
+    static func json(_ reply: CommandReply) -> JSONValue {
+        .object(["type": reply.type.map(JSONValue.string) ?? .null, "data": reply.data ?? .null])
     }
 
     func run() async throws -> Int32 {
@@ -31,7 +42,7 @@ struct SendCommand {
             print("null")
             return 0
         }
-        print(JSONValue.object(["type": reply.type.map(JSONValue.string) ?? .null, "data": reply.data ?? .null]).jsonText)
+        print(Self.json(reply).jsonText)
         return 0
     }
 }

@@ -18,7 +18,7 @@ enum Terminal {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
-                signal(number, SIG_DFL)
+                TerminalState.install(for: number)
                 body()
             }
             source.resume()

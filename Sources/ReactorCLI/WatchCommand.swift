@@ -9,6 +9,7 @@ struct WatchCommand {
     private let seconds: Double
     private let snapshot: String?
     private let isJSON: Bool
+    private let usesTerminal: Bool
 
     init(_ words: inout Arguments) throws {
         connection = try Connection(&words)
@@ -16,12 +17,16 @@ struct WatchCommand {
         seconds = try words.takeNumber("--seconds", in: 0...604_800) ?? 10
         snapshot = try words.takeOption("--snapshot")
         isJSON = words.takeFlag("--json")
+        usesTerminal = words.takeFlag("--terminal")
         try words.requireEmpty()
+        if usesTerminal, !TerminalScreen.isAvailable { throw UsageError("--terminal needs a terminal on standard output") }
     }
 
     func run() async throws -> Int32 {
         let reactor = try await connection.makeClient()
         let report = WatchReport()
+        let screen = usesTerminal ? TerminalScreen { (report.lastFrame, [report.statusLine]) } : nil
+        screen?.start()
         let work = Task { try await watch(reactor, report) }
         let signals = Terminal.onInterrupt { work.cancel() }
         defer { signals.forEach { $0.cancel() } }
@@ -33,6 +38,7 @@ struct WatchCommand {
         } catch {
             failure = error
         }
+        await screen?.stop()
         if let stats = try? await reactor.stats() { report.update(stats) }
         report.note(status: reactor.status, sessionID: reactor.sessionID, counters: trackName.flatMap { try? reactor.track($0).counters })
         try? await reactor.disconnect()
@@ -89,7 +95,7 @@ struct WatchCommand {
                     try await Task.sleep(for: .milliseconds(250))
                     if let stats = try? await reactor.stats() { report.update(stats) }
                     report.note(status: reactor.status, sessionID: reactor.sessionID, counters: track.counters)
-                    if !isJSON, Terminal.isInteractive { Terminal.status(report.statusLine) }
+                    if !isJSON, !usesTerminal, Terminal.isInteractive { Terminal.status(report.statusLine) }
                     if seconds > 0, report.isOver(after: seconds) { return }
                 }
             }

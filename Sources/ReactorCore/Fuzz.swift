@@ -16,6 +16,16 @@ package enum CoreFuzz {
         }
     }
 
+    /// The same as a server reads them, in the encoding that the first frame decides and in the other one.
+    package static func clientFrame(_ bytes: [UInt8]) {
+        _ = ChannelEncoding(firstFrame: bytes, isText: false)
+        for channel in MessageChannel.allCases {
+            for encoding in [ChannelEncoding.v0, .v1] {
+                _ = try? ClientFrameDecoder.decode(channel: channel, encoding: encoding, bytes: bytes)
+            }
+        }
+    }
+
     /// JSON text. What reads must write, and read back as the same value.
     package static func json(_ bytes: [UInt8]) -> Bool {
         guard let value = try? JSONText.parse(bytes) else { return true }
@@ -34,6 +44,23 @@ package enum CoreFuzz {
         _ = ErrorBody.saysClosing(bytes)
         _ = RetryAfter.milliseconds(String(decoding: bytes, as: UTF8.self))
         _ = CoreError.http(status: 500, context: .createSession, body: bytes)
+    }
+
+    /// Playlists of clips, and the URLs in them.
+    ///
+    /// - Returns: whether every part that would be fetched has a URL that could be.
+    package static func playlist(_ bytes: [UInt8]) -> Bool {
+        let text = String(decoding: bytes, as: UTF8.self)
+        _ = MIMEType.guess(fileName: text)
+        _ = URLReference(text).map { $0.resolving($0).text }
+        var machine = ClipDownloadMachine(playlistURL: "https://host/clips/list.m3u8?a=b", waitMilliseconds: 1000, nowMilliseconds: 0)
+        var action = machine.playlistArrived(text, url: "https://host/clips/list.m3u8?a=b", isSessionAlive: true, nowMilliseconds: 0)
+        while case .fetch(let part) = action {
+            guard URLReference(part.url)?.isFetchable == true else { return false }
+            if let range = part.range, range.length <= 0 || range.offset < 0 { return false }
+            action = machine.partWritten(nowMilliseconds: 0)
+        }
+        return true
     }
 
     private static func roundTrips<Payload>(_ type: Envelope<Payload>.Type, _ bytes: [UInt8]) -> Bool {

@@ -5,6 +5,16 @@ package enum VideoCodec: String, Sendable, CaseIterable {
     case vp9 = "VP9"
 }
 
+/// How the bytes of a picture that an app hands in are laid out, rows from top to bottom without padding.
+package enum PixelLayout: Sendable, CaseIterable {
+    /// 4 bytes per pixel; alpha is ignored.
+    case bgra, rgba
+    /// A plane of luma, then Cb and Cr planes of half the width and height, rounded up.
+    case i420
+    /// A plane of luma, then one of interleaved Cb and Cr.
+    case nv12
+}
+
 /// A media slot that the session declares; `direction` is from this end's point of view.
 package struct TrackDeclaration: Hashable, Sendable {
     package var name: String

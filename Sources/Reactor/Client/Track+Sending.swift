@@ -113,9 +113,16 @@ extension Track {
         _ pixels: UnsafeRawBufferPointer, width: UInt32, height: UInt32, userData: UnsafeRawBufferPointer? = nil,
         captureTimeUs: Int64? = nil
     ) throws {
+        try push(pixels, format: .bgra, width: width, height: height, userData: userData, captureTimeUs: captureTimeUs)
+    }
+
+    private nonisolated func push(
+        _ pixels: UnsafeRawBufferPointer, format: PixelFormat, width: UInt32, height: UInt32, userData: UnsafeRawBufferPointer?,
+        captureTimeUs: Int64?
+    ) throws {
         let standing = state.standing(of: name)
         try requireFit(.video, standing)
-        try Self.check(byteCount: pixels.count, width: width, height: height)
+        try Self.check(byteCount: pixels.count, width: width, height: height, format: format)
         if let captureTimeUs, captureTimeUs < 0 {
             throw Self.refusal("the capture time is \(captureTimeUs) us; it is a value of Reactor.timeMicros()")
         }
@@ -124,7 +131,26 @@ extension Track {
         if let userData, !userData.isEmpty {
             metadata.userData = FrameUserData(memory: MediaBytes(copying: userData.bytes), range: 0..<userData.count)
         }
-        track.push(bgra: pixels, width: Int(width), height: Int(height), metadata: metadata)
+        track.push(pixels, layout: format.layout, width: Int(width), height: Int(height), metadata: metadata)
+    }
+
+    /// Sends one picture in any ``PixelFormat``; otherwise as
+    /// ``pushFrame(_:width:height:userData:captureTimeUs:)-(Data,_,_,_,_)``.
+    ///
+    /// - Throws: as the other one.
+    public nonisolated func pushFrame(_ frame: OutgoingVideoFrame) throws {
+        try frame.pixels.withUnsafeBytes { pixels in
+            guard let userData = frame.userData else { return try push(pixels, of: frame, userData: nil) }
+            try userData.withUnsafeBytes { try push(pixels, of: frame, userData: $0) }
+        }
+    }
+
+    private nonisolated func push(
+        _ pixels: UnsafeRawBufferPointer, of frame: OutgoingVideoFrame, userData: UnsafeRawBufferPointer?
+    ) throws {
+        try push(
+            pixels, format: frame.format, width: frame.width, height: frame.height, userData: userData,
+            captureTimeUs: frame.captureTimeUs)
     }
 
     /// Sends samples; any number at a time, though steady chunks of 10 or 20 ms travel best. Any thread.
@@ -183,13 +209,14 @@ extension Track {
         return outgoing.current
     }
 
-    private static func check(byteCount: Int, width: UInt32, height: UInt32) throws {
+    private static func check(byteCount: Int, width: UInt32, height: UInt32, format: PixelFormat) throws {
         guard width > 0, height > 0, width <= longestSide, height <= longestSide else {
             throw refusal("a picture of \(width) x \(height) pixels cannot be sent; a side has 1 to \(longestSide)")
         }
-        let expected = Int(width) * Int(height) * 4
+        let expected = format.byteCount(width: width, height: height) ?? 0
         guard byteCount == expected else {
-            throw refusal("\(byteCount) bytes do not fit \(width) x \(height) pixels of BGRA, which are \(expected)")
+            let name = format.rawValue.uppercased()
+            throw refusal("\(byteCount) bytes do not fit \(width) x \(height) pixels of \(name), which are \(expected)")
         }
     }
 

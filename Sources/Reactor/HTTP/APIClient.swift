@@ -119,9 +119,11 @@ package struct APIClient: Sendable {
         return request
     }
 
-    private func askForToken(_ call: Call) async throws -> String? {
+    private func askForToken(_ call: Call) async throws -> String? { try await askForToken(sessionID: call.sessionID) }
+
+    func askForToken(sessionID: String?) async throws -> String? {
         do {
-            return try await token(call.sessionID)
+            return try await token(sessionID)
         } catch let error as CancellationError {
             throw error
         } catch let error as ReactorError {
@@ -141,7 +143,7 @@ package struct APIClient: Sendable {
                 retryAfter: response.header("Retry-After"), operation: operation))
     }
 
-    private func failure(_ error: HTTPError, _ context: HTTPContext, limit: Duration) -> CoreError {
+    func failure(_ error: HTTPError, _ context: HTTPContext, limit: Duration) -> CoreError {
         switch error.kind {
         case .timedOut:
             CoreError(.requestTimeout, "timed out: \(context.rawValue) did not complete within \(limit.shortText)", operation: operation)

@@ -57,8 +57,12 @@ final class CurlTransfer {
         try check(reactor_curl_set_quick_exit(easy))
         try set(CURLOPT_CONNECTTIMEOUT_MS, Self.limit(request.connectTimeout))
         try set(CURLOPT_TIMEOUT_MS, Self.limit(request.totalTimeout))
+        if let stall = request.stallTimeout {
+            try set(CURLOPT_LOW_SPEED_LIMIT, 1)
+            try set(CURLOPT_LOW_SPEED_TIME, max(1, Self.limit(stall) / 1000))
+        }
         // Asking for these two makes libcurl decode them; the size limit counts decoded bytes.
-        try set(CURLOPT_ACCEPT_ENCODING, "gzip, deflate")
+        if request.isCompressible { try set(CURLOPT_ACCEPT_ENCODING, "gzip, deflate") }
         if !request.verifiesTLS {
             try set(CURLOPT_SSL_VERIFYPEER, 0)
             try set(CURLOPT_SSL_VERIFYHOST, 0)
@@ -77,6 +81,14 @@ final class CurlTransfer {
 
     private func configureBody(_ request: HTTPRequest, _ user: UnsafeMutableRawPointer) throws(HTTPError) {
         if request.method == .head { try set(CURLOPT_NOBODY, 1) }
+        if let outgoing = request.outgoing {
+            try set(CURLOPT_UPLOAD, 1)
+            try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+            try check(reactor_curl_set_offset(easy, CURLOPT_INFILESIZE_LARGE, Int64(outgoing.byteCount)))
+            // A kept-alive connection may be dead, which shows after bytes are gone that come only once.
+            try set(CURLOPT_FRESH_CONNECT, 1)
+            return try check(reactor_curl_set_read(easy, { CurlTransfer.from($3)?.giveStream($0, $1 * $2) ?? 0 }, user))
+        }
         guard request.body != nil || request.method == .post || request.method == .put else {
             return try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
         }
@@ -149,6 +161,9 @@ final class CurlTransfer {
     }
 
     private func takeBody(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
+        if let incoming = call.request.incoming, status == incoming.expectedStatus {
+            return incoming.put(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : Int(CURL_WRITEFUNC_PAUSE)
+        }
         guard received.count + count <= call.request.maxResponseBytes else {
             isTooLarge = true
             return 0
@@ -165,12 +180,31 @@ final class CurlTransfer {
         return count
     }
 
+    private func giveStream(_ bytes: UnsafeMutablePointer<CChar>?, _ capacity: Int) -> Int {
+        guard let outgoing = call.request.outgoing else { return Int(CURL_READFUNC_ABORT) }
+        switch outgoing.take(into: UnsafeMutableRawBufferPointer(start: bytes, count: capacity)) {
+        case .bytes(let count): return count
+        case .end: return 0
+        case .pause: return Int(CURL_READFUNC_PAUSE)
+        case .abort: return Int(CURL_READFUNC_ABORT)
+        }
+    }
+
+    /// Both directions go on; the callbacks pause again when there is still nothing to do.
+    func resume() { curl_easy_pause(easy, CURLPAUSE_CONT) }
+
     // MARK: - Result
+
+    /// Of the answer whose head has come; 0 before.
+    private var status: Int {
+        var status = 0
+        return reactor_curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0
+    }
 
     func result(_ code: CURLcode) -> Result<HTTPResponse, HTTPError> {
         guard code == CURLE_OK else { return .failure(failure(code)) }
-        var status = 0
-        guard reactor_curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK, status > 0 else {
+        let status = status
+        guard status > 0 else {
             return .failure(HTTPError(.malformedResponse, "an answer without a status"))
         }
         return .success(HTTPResponse(status: status, headers: headers, body: received))

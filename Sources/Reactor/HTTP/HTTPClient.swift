@@ -36,6 +36,9 @@ package struct HTTPClient: Sendable {
     private func exchange(_ request: HTTPRequest) async throws -> HTTPResponse {
         try Task.checkCancellation()
         let call = HTTPCall(request)
+        let resume: @Sendable () -> Void = { [weak call] in if let call { HTTPThread.shared.resume(call) } }
+        request.outgoing?.attach(resume)
+        request.incoming?.attach(resume)
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 if call.wait(continuation) { HTTPThread.shared.start(call) }
@@ -44,7 +47,9 @@ package struct HTTPClient: Sendable {
             if call.finish(nil) { HTTPThread.shared.cancel(call) }
         }
         guard let outcome else { throw CancellationError() }
-        return try outcome.get()
+        var response = try outcome.get()
+        response.url = request.url
+        return response
     }
 
     /// The request a 3xx answer asks for (RFC 9110 §15.4), or nil when the answer is final.

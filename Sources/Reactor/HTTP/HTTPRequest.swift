@@ -30,6 +30,8 @@ package struct HTTPRequest: Sendable {
     package var connectTimeout: Duration = .seconds(10)
     /// Everything from `send` to the last byte of the answer, redirects included.
     package var totalTimeout: Duration = .seconds(30)
+    /// How long nothing may move, for transfers whose whole length says nothing; nil for no such limit.
+    package var stallTimeout: Duration?
     /// Bound of the decoded body; a larger one fails the request.
     package var maxResponseBytes = 4 << 20
     /// False accepts any certificate; for local development only.
@@ -38,6 +40,12 @@ package struct HTTPRequest: Sendable {
     /// Whether the request may be sent a second time when a kept-alive connection turns out to be dead after the body left.
     /// A `POST` that creates something says no: the server may have acted on the first one.
     package var isRepeatable: Bool
+    /// False asks for the bytes as they are, without a content encoding.
+    package var isCompressible = true
+    /// A body that is streamed in place of `body`. It is never sent twice, so it goes over a connection of its own.
+    var outgoing: OutgoingBody?
+    /// Where the body of the expected answer goes in place of the response.
+    var incoming: IncomingBody?
 
     package init(_ method: Method, _ url: String, headers: [HTTPHeader] = [], body: [UInt8]? = nil) {
         self.method = method

@@ -3,6 +3,8 @@ package struct HTTPResponse: Sendable {
     package var status: Int
     package var headers: [HTTPHeader]
     package var body: [UInt8]
+    /// Where it came from, after redirects.
+    package var url = ""
 
     package init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {
         self.status = status

@@ -1,7 +1,8 @@
 // The HTTP thread: the only file that calls libcurl. In come calls (a request and a waiting task), out go answers or
 // HTTPErrors. One libcurl multi handle on one thread of the process serves all clients, so they share kept-alive
 // connections; the thread starts with the first request, sleeps in curl_multi_poll, and drops idle connections after a
-// few seconds so that nothing is held for clients that are gone. Left out: redirects (HTTPClient), streaming bodies.
+// few seconds so that nothing is held for clients that are gone. Left out: redirects (HTTPClient); streamed bodies pause and
+// resume a transfer here and live in BodyStreams.swift.
 
 import CCurl
 import Synchronization
@@ -24,6 +25,8 @@ final class HTTPThread: Sendable {
         var callCount = 0
         var starts: [HTTPCall] = []
         var cancels: [HTTPCall] = []
+        /// Paused transfers that can go on; at most one entry for each pause.
+        var resumes: [HTTPCall] = []
         var closesIdleConnections = false
         /// Here so that a wake-up never meets a handle being replaced.
         var multi: MultiHandle?
@@ -59,6 +62,15 @@ final class HTTPThread: Sendable {
         inbox.withLock { inbox in
             guard inbox.isRunning else { return }
             inbox.cancels.append(call)
+            inbox.wake()
+        }
+    }
+
+    /// Continues a transfer that its streamed body had paused.
+    func resume(_ call: HTTPCall) {
+        inbox.withLock { inbox in
+            guard inbox.isRunning else { return }
+            inbox.resumes.append(call)
             inbox.wake()
         }
     }
@@ -102,13 +114,14 @@ final class HTTPThread: Sendable {
     }
 
     private func takeInbox(into transfers: inout [ObjectIdentifier: CurlTransfer], _ multi: MultiHandle) {
-        let (starts, cancels) = inbox.withLock { inbox in
+        let (starts, cancels, resumes) = inbox.withLock { inbox in
             if !inbox.starts.isEmpty { inbox.closesIdleConnections = false }
             defer {
                 inbox.starts.removeAll(keepingCapacity: true)
                 inbox.cancels.removeAll(keepingCapacity: true)
+                inbox.resumes.removeAll(keepingCapacity: true)
             }
-            return (inbox.starts, inbox.cancels)
+            return (inbox.starts, inbox.cancels, inbox.resumes)
         }
         for call in cancels {
             // A call cancelled before it was started is unknown here, and is skipped below.
@@ -116,6 +129,7 @@ final class HTTPThread: Sendable {
             curl_multi_remove_handle(multi.pointer, transfer.easy)
             forget()
         }
+        for call in resumes { transfers[ObjectIdentifier(call)]?.resume() }
         for call in starts {
             guard call.isWaiting else {
                 forget()

@@ -1,5 +1,5 @@
 internal import RTCBase
-internal import RTCPeer
+package import RTCPeer
 
 /// The decoded audio of one track in blocks of 10 ms: 480 samples per channel at 48 kHz.
 ///
@@ -12,6 +12,14 @@ public struct AudioFrames: AsyncSequence, Sendable {
 
     let track: RemoteTrack
     let capacityBlocks: Int
+
+    init(track: RemoteTrack, capacityBlocks: Int) {
+        self.track = track
+        self.capacityBlocks = capacityBlocks
+    }
+
+    /// The sound of a track of this process's own.
+    package init(track: RemoteTrack) { self.init(track: track, capacityBlocks: Self.defaultCapacityBlocks) }
 
     /// Takes block after block.
     public struct AsyncIterator: AsyncIteratorProtocol {

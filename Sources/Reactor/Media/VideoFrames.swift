@@ -1,5 +1,5 @@
 internal import RTCBase
-internal import RTCPeer
+package import RTCPeer
 
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
@@ -25,6 +25,9 @@ public struct VideoFrames: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     let track: RemoteTrack
+
+    /// The frames of a track of this process's own.
+    package init(track: RemoteTrack) { self.track = track }
 
     /// Takes the newest frame of the track, waiting for one when there is none.
     public struct AsyncIterator: AsyncIteratorProtocol {

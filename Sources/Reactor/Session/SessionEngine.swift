@@ -218,7 +218,7 @@ actor SessionEngine {
 
     // MARK: Helpers
 
-    func apiClient(_ operation: CoreError.Operation) -> APIClient {
+    nonisolated func apiClient(_ operation: CoreError.Operation) -> APIClient {
         let tokens = self.tokens
         return APIClient(endpoint: endpoint, operation: operation) { sessionID in try await tokens.token(sessionID: sessionID) }
     }

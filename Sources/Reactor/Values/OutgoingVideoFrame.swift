@@ -1,3 +1,5 @@
+package import RTCBase
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -50,5 +52,16 @@ public struct OutgoingVideoFrame: Sendable {
         self.format = format
         self.userData = userData
         self.captureTimeUs = captureTimeUs
+    }
+}
+
+extension PixelFormat {
+    package var layout: PixelLayout {
+        switch self {
+        case .bgra: .bgra
+        case .rgba: .rgba
+        case .i420: .i420
+        case .nv12: .nv12
+        }
     }
 }

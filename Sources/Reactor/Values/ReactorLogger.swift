@@ -54,7 +54,7 @@ public struct ReactorLogger: Sendable {
     }
 
     /// Hands a record over if its level is wanted; message and metadata are only made then.
-    func log(
+    package func log(
         _ level: Level, _ category: String, _ message: @autoclosure () -> String, _ metadata: @autoclosure () -> [String: String] = [:]
     ) {
         guard level >= minimumLevel else { return }

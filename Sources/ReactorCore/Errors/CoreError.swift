@@ -70,6 +70,7 @@ package enum HTTPContext: String, Sendable, CaseIterable {
     case presignedUpload = "presigned upload"
     case fetchToken = "fetch token"
     case fetchPlaylist = "fetch clip playlist"
+    case fetchSegment = "fetch clip segment"
 }
 
 extension CoreError {

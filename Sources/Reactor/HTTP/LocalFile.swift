@@ -1,0 +1,105 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// An open file on this machine. Every call may wait for a disk, so none belongs on a shared thread. Errors name the path
+/// and the system's reason.
+final class LocalFile {
+    private let descriptor: Int32
+    let path: String
+    /// Of the file when it was opened.
+    let byteCount: Int
+    private let isRegular: Bool
+
+    /// - Throws: `.badRequest` for a URL that is no file, or a file that cannot be opened.
+    static func path(of url: URL, operation: String) throws -> String {
+        let path = url.path(percentEncoded: false)
+        guard url.isFileURL, !path.isEmpty, !path.utf8.contains(0) else {
+            throw ReactorError(.badRequest, "not a file URL", operation: operation)
+        }
+        return path
+    }
+
+    /// Opens a regular file to be read.
+    init(reading path: String, operation: String) throws {
+        // A FIFO would otherwise wait here for its writer.
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        self.path = path
+        guard descriptor >= 0 else { throw Self.failure("cannot read \(path)", .badRequest, operation: operation) }
+        guard let status = Self.status(descriptor), status.isRegular else {
+            close(descriptor)
+            throw ReactorError(.badRequest, "\(path) is not a regular file", operation: operation)
+        }
+        isRegular = true
+        byteCount = status.byteCount
+    }
+
+    /// Creates the file, or empties it.
+    init(writing path: String, operation: String) throws {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        self.path = path
+        guard descriptor >= 0 else { throw Self.failure("cannot write \(path)", .badRequest, operation: operation) }
+        isRegular = Self.status(descriptor)?.isRegular ?? false
+        byteCount = 0
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ bytes: [UInt8], operation: String) throws {
+        try bytes.withUnsafeBytes { bytes in
+            var offset = 0
+            while offset < bytes.count {
+                #if canImport(Glibc)
+                    let count = Glibc.write(descriptor, bytes.baseAddress! + offset, bytes.count - offset)
+                #else
+                    let count = Darwin.write(descriptor, bytes.baseAddress! + offset, bytes.count - offset)
+                #endif
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw Self.failure("cannot write \(path)", .internalError, operation: operation) }
+                offset += count
+            }
+        }
+    }
+
+    /// Takes back everything after `count` bytes; what is written next follows them.
+    func truncate(to count: Int, operation: String) throws {
+        guard isRegular, ftruncate(descriptor, off_t(count)) == 0, lseek(descriptor, off_t(count), SEEK_SET) >= 0 else {
+            throw Self.failure("cannot take back a part of \(path)", .internalError, operation: operation)
+        }
+    }
+
+    /// Removes it from its folder; a device or pipe stays.
+    func remove() { if isRegular { unlink(path) } }
+
+    func read(at offset: Int, count: Int, operation: String) throws -> [UInt8] {
+        try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count {
+                let got = pread(descriptor, buffer.baseAddress! + filled, count - filled, off_t(offset + filled))
+                if got < 0, errno == EINTR { continue }
+                guard got >= 0 else { throw Self.failure("cannot read \(path)", .internalError, operation: operation) }
+                guard got > 0 else {
+                    throw ReactorError(.badRequest, "\(path) became shorter while it was uploaded", operation: operation)
+                }
+                filled += got
+            }
+        }
+    }
+
+    private static func status(_ descriptor: Int32) -> (isRegular: Bool, byteCount: Int)? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        return ((status.st_mode & S_IFMT) == S_IFREG, Int(status.st_size))
+    }
+
+    private static func failure(_ text: String, _ code: ReactorError.Code, operation: String) -> ReactorError {
+        ReactorError(code, "\(text): \(String(cString: strerror(errno)))", operation: operation)
+    }
+}

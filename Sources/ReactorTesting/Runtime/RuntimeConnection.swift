@@ -1,0 +1,79 @@
+internal import RTCBase
+internal import RTCPeer
+internal import Reactor
+internal import ReactorCore
+
+/// One client's connection, from its offer to its end. Belongs to the runtime's core and is used on its thread only.
+final class RuntimeConnection {
+    enum Negotiation {
+        case running
+        case answered(String)
+        case failed(RouteFailure)
+    }
+
+    /// A message that came before both channels were open.
+    struct HeldMessage {
+        var channel: MessageChannel
+        var isText: Bool
+        var bytes: [UInt8]
+    }
+
+    let key: ConnectionKey
+    /// As it came; the same text again means the same negotiation.
+    let offer: String
+    /// Both channels are to be open by then.
+    let deadline: MonotonicTime
+    /// The model's outputs and inputs on this connection, by track name.
+    let outputs: [String: RTCPeer.LocalTrack]
+    let inputs: [String: RemoteTrack]
+    let commands: CommandQueue
+
+    var negotiation = Negotiation.running
+    var peer: PeerConnection?
+    let path: NetworkPath
+    /// Decided by the client's first frame, or else when `encodingDeadline` has come.
+    var encoding: ChannelEncoding?
+    /// What there is to say until then.
+    var unencoded = BoundedQueue<ServerMessage>(capacity: 64)
+    var encodingDeadline: MonotonicTime?
+    var lastHeard: MonotonicTime
+    var held = BoundedQueue<HeldMessage>(capacity: 64)
+    private(set) var isOpen = false
+    /// The labels of the two channels; anything but `control` is the data channel (wire-protocol 5.1).
+    private var labels: [MessageChannel: String] = [:]
+
+    init(key: ConnectionKey, offer: String, session: LiveSession, path: NetworkPath, now: MonotonicTime, deadline: MonotonicTime) {
+        self.key = key
+        self.path = path
+        self.offer = offer
+        self.deadline = deadline
+        lastHeard = now
+        var outputs: [String: RTCPeer.LocalTrack] = [:]
+        for track in session.tracks where track.direction == .recvonly {
+            outputs[track.name] = RTCPeer.LocalTrack(name: track.name, kind: track.kind == .video ? .video : .audio)
+        }
+        self.outputs = outputs
+        inputs = session.media.inputs.mapValues { RemoteTrack(forwardingTo: $0) }
+        commands = CommandQueue()
+    }
+
+    var hasFailed: Bool {
+        if case .failed = negotiation { return true }
+        return false
+    }
+
+    /// True when this opened the connection.
+    func channelOpened(_ label: String) -> Bool {
+        let channel = MessageChannel(label: label)
+        if labels[channel] == nil { labels[channel] = label }
+        guard !isOpen, labels.count == MessageChannel.allCases.count else { return false }
+        isOpen = true
+        return true
+    }
+
+    func label(_ channel: MessageChannel) -> String { labels[channel] ?? channel.rawValue }
+}
+
+extension MessageChannel {
+    init(label: String) { self = label == MessageChannel.control.rawValue ? .control : .data }
+}
