@@ -1,5 +1,243 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "CMicroHTTPD.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct chttpd_server {
+    struct MHD_Daemon *daemon;
+    chttpd_callbacks callbacks;
+};
 
 const char *chttpd_version(void) { return MHD_get_version(); }
+
+// MARK: - What the library calls
+
+static void *user_of(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info == NULL ? NULL : info->socket_context;
+}
+
+static enum MHD_Result accepts(void *context, const struct sockaddr *address, socklen_t length) {
+    (void)address;
+    (void)length;
+    chttpd_server *server = context;
+    return server->callbacks.accepts(server->callbacks.context) ? MHD_YES : MHD_NO;
+}
+
+static void notified(void *context, struct MHD_Connection *connection, void **user, enum MHD_ConnectionNotificationCode code) {
+    chttpd_server *server = context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        int descriptor = info == NULL ? -1 : info->connect_fd;
+        *user = server->callbacks.opened(server->callbacks.context, (chttpd_connection *)connection, descriptor);
+    } else if (*user != NULL) {
+        void *closing = *user;
+        *user = NULL;
+        server->callbacks.closed(server->callbacks.context, closing);
+    }
+}
+
+static void *began(void *context, const char *target, struct MHD_Connection *connection) {
+    chttpd_server *server = context;
+    void *user = user_of(connection);
+    if (user != NULL) server->callbacks.began(user, target);
+    return NULL;
+}
+
+static enum MHD_Result handle(
+    void *context, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
+    const char *bytes, size_t *count, void **request) {
+    (void)url;
+    (void)version;
+    static char header_was_seen;
+    chttpd_server *server = context;
+    void *user = user_of(connection);
+    if (user == NULL) return MHD_NO;
+    if (*request == NULL) {
+        *request = &header_was_seen;
+        return server->callbacks.header(user, method) ? MHD_YES : MHD_NO;
+    }
+    if (*count > 0) {
+        size_t all = *count;
+        *count = 0;
+        return server->callbacks.body(user, (const uint8_t *)bytes, all) ? MHD_YES : MHD_NO;
+    }
+    return server->callbacks.received(user) ? MHD_YES : MHD_NO;
+}
+
+static void ended(void *context, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode code) {
+    chttpd_server *server = context;
+    *request = NULL;
+    void *user = user_of(connection);
+    if (user == NULL) return;
+    server->callbacks.ended(user, code == MHD_REQUEST_TERMINATED_COMPLETED_OK ? CHTTPD_ENDED_WELL : CHTTPD_ENDED_BROKEN);
+}
+
+// MARK: - Server
+
+int chttpd_listen(const char *host, uint16_t port, int backlog, uint16_t *bound) {
+    struct addrinfo hints, *found = NULL;
+    memset(&hints, 0, sizeof hints);
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE;
+    if (getaddrinfo(host, NULL, &hints, &found) != 0 || found == NULL) return CHTTPD_NOT_AN_ADDRESS;
+    struct sockaddr_storage address;
+    socklen_t length = found->ai_addrlen;
+    memset(&address, 0, sizeof address);
+    memcpy(&address, found->ai_addr, length);
+    freeaddrinfo(found);
+    if (address.ss_family == AF_INET6) ((struct sockaddr_in6 *)&address)->sin6_port = htons(port);
+    else if (address.ss_family == AF_INET) ((struct sockaddr_in *)&address)->sin_port = htons(port);
+    else return CHTTPD_NOT_AN_ADDRESS;
+
+    int descriptor = socket(address.ss_family, SOCK_STREAM, 0);
+    if (descriptor < 0) return -errno;
+    int on = 1, off = 0;
+    int flags = fcntl(descriptor, F_GETFL, 0);
+    if (address.ss_family == AF_INET6) setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 || flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0 ||
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        bind(descriptor, (struct sockaddr *)&address, length) != 0 || listen(descriptor, backlog) != 0 ||
+        getsockname(descriptor, (struct sockaddr *)&address, &length) != 0) {
+        int code = errno;
+        close(descriptor);
+        return -code;
+    }
+    *bound = ntohs(
+        address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                      : ((struct sockaddr_in *)&address)->sin_port);
+    return descriptor;
+}
+
+void chttpd_close(int listener) { close(listener); }
+
+chttpd_server *chttpd_start(int listener, const chttpd_callbacks *callbacks, const chttpd_limits *limits) {
+    chttpd_server *server = calloc(1, sizeof *server);
+    if (server == NULL) return NULL;
+    server->callbacks = *callbacks;
+    server->daemon = MHD_start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, accepts, server, handle, server,
+        MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener, MHD_OPTION_CONNECTION_LIMIT, limits->connections,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits->memory_per_connection, MHD_OPTION_CONNECTION_TIMEOUT,
+        limits->idle_seconds, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, began, server,
+        MHD_OPTION_NOTIFY_CONNECTION, notified, server, MHD_OPTION_NOTIFY_COMPLETED, ended, server, MHD_OPTION_END);
+    if (server->daemon != NULL) return server;
+    free(server);
+    return NULL;
+}
+
+void chttpd_stop(chttpd_server *server) {
+    MHD_stop_daemon(server->daemon);
+    free(server);
+}
+
+// MARK: - Connections
+
+void chttpd_suspend(chttpd_connection *connection) { MHD_suspend_connection((struct MHD_Connection *)connection); }
+void chttpd_resume(chttpd_connection *connection) { MHD_resume_connection((struct MHD_Connection *)connection); }
+
+struct field_visit {
+    void (*visit)(void *user, const char *name, const char *value);
+    void *user;
+};
+
+static enum MHD_Result visit_field(void *context, enum MHD_ValueKind kind, const char *name, const char *value) {
+    (void)kind;
+    struct field_visit *fields = context;
+    fields->visit(fields->user, name, value == NULL ? "" : value);
+    return MHD_YES;
+}
+
+void chttpd_each_field(
+    chttpd_connection *connection, void (*visit)(void *user, const char *name, const char *value), void *user) {
+    struct field_visit fields = {visit, user};
+    MHD_get_connection_values((struct MHD_Connection *)connection, MHD_HEADER_KIND, visit_field, &fields);
+}
+
+size_t chttpd_header_size(chttpd_connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info((struct MHD_Connection *)connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info == NULL ? 0 : info->header_size;
+}
+
+// MARK: - Answers
+
+struct body_stream {
+    long (*read)(void *user, char *bytes, size_t capacity);
+    void (*release)(void *user);
+    void *user;
+};
+
+static ssize_t read_stream(void *context, uint64_t position, char *bytes, size_t capacity) {
+    (void)position;
+    struct body_stream *stream = context;
+    long count = stream->read(stream->user, bytes, capacity);
+    if (count == CHTTPD_BODY_END) return MHD_CONTENT_READER_END_OF_STREAM;
+    return count < 0 ? MHD_CONTENT_READER_END_WITH_ERROR : (ssize_t)count;
+}
+
+static void release_stream(void *context) {
+    struct body_stream *stream = context;
+    stream->release(stream->user);
+    free(stream);
+}
+
+chttpd_response *chttpd_response_bytes(const uint8_t *bytes, size_t count) {
+    return (chttpd_response *)MHD_create_response_from_buffer(count, (void *)bytes, MHD_RESPMEM_MUST_COPY);
+}
+
+chttpd_response *chttpd_response_stream(
+    long (*read)(void *user, char *bytes, size_t capacity), void (*release)(void *user), void *user, size_t block_bytes) {
+    struct body_stream *stream = malloc(sizeof *stream);
+    if (stream == NULL) return NULL;
+    stream->read = read;
+    stream->release = release;
+    stream->user = user;
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, block_bytes, read_stream, stream, release_stream);
+    if (response == NULL) free(stream);
+    return (chttpd_response *)response;
+}
+
+bool chttpd_response_field(chttpd_response *response, const char *name, const char *value) {
+    return MHD_add_response_header((struct MHD_Response *)response, name, value) == MHD_YES;
+}
+
+bool chttpd_queue(chttpd_connection *connection, unsigned status, chttpd_response *response) {
+    enum MHD_Result result = MHD_queue_response((struct MHD_Connection *)connection, status, (struct MHD_Response *)response);
+    MHD_destroy_response((struct MHD_Response *)response);
+    return result == MHD_YES;
+}
+
+// MARK: - Sockets
+
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0
+#endif
+
+void chttpd_break(int descriptor, const uint8_t *bytes, size_t count) {
+    if (count > 0) (void)!send(descriptor, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+    shutdown(descriptor, SHUT_RDWR);
+}
+
+bool chttpd_peer_is_gone(int descriptor) {
+#ifdef POLLRDHUP
+    struct pollfd entry = {.fd = descriptor, .events = POLLRDHUP};
+    return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
+#else
+    char byte;
+    ssize_t count = recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+#endif
+}

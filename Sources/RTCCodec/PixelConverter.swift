@@ -102,11 +102,34 @@ package enum PixelConverter {
             output.planeY, Int32(output.strideY), output.planeU, Int32(output.strideU), output.planeV, Int32(output.strideV),
             Int32(width), Int32(height), kFilterBox)
         guard code == 0 else { return nil }
-        output.rtpTimestamp = frame.rtpTimestamp
-        output.metadata = frame.metadata
-        output.firstPacketTime = frame.firstPacketTime
-        output.completeTime = frame.completeTime
-        output.decodedTime = frame.decodedTime
+        output.copyStamps(of: frame)
+        return output
+    }
+
+    /// The whole picture in the middle of one of another size, as large as its shape allows, on black; with the timestamps and
+    /// metadata of `frame`. Nil when the size is not allowed.
+    package static func fit(_ frame: PlanarFrame, width: Int, height: Int, pool: FrameBufferPool) -> PlanarFrame? {
+        guard isSound(frame), VPXFrameHeader.isAllowed(width: width, height: height) else { return nil }
+        let scale = min(Double(width) / Double(frame.width), Double(height) / Double(frame.height))
+        let innerWidth = min(width, max(1, Int((Double(frame.width) * scale).rounded())))
+        let innerHeight = min(height, max(1, Int((Double(frame.height) * scale).rounded())))
+        // Even, so that chroma lies under luma.
+        let left = (width - innerWidth) / 2 & ~1
+        let top = (height - innerHeight) / 2 & ~1
+
+        var output = PlanarFrame(width: width, height: height, pool: pool)
+        let black = I420Rect(
+            output.planeY, Int32(output.strideY), output.planeU, Int32(output.strideU), output.planeV, Int32(output.strideV),
+            0, 0, Int32(width), Int32(height), 16, 128, 128)
+        let code = I420Scale(
+            frame.planeY, Int32(frame.strideY), frame.planeU, Int32(frame.strideU), frame.planeV, Int32(frame.strideV),
+            Int32(frame.width), Int32(frame.height),
+            output.planeY + top * output.strideY + left, Int32(output.strideY),
+            output.planeU + top / 2 * output.strideU + left / 2, Int32(output.strideU),
+            output.planeV + top / 2 * output.strideV + left / 2, Int32(output.strideV),
+            Int32(innerWidth), Int32(innerHeight), kFilterBox)
+        guard black == 0, code == 0 else { return nil }
+        output.copyStamps(of: frame)
         return output
     }
 
@@ -167,5 +190,15 @@ package enum PixelConverter {
     private static func isPlane(_ offset: Int, _ stride: Int, _ width: Int, _ height: Int, within count: Int) -> Bool {
         guard offset >= 0, offset <= count, stride >= width, stride <= count else { return false }
         return stride * (height - 1) + width <= count - offset
+    }
+}
+
+extension PlanarFrame {
+    fileprivate mutating func copyStamps(of frame: PlanarFrame) {
+        rtpTimestamp = frame.rtpTimestamp
+        metadata = frame.metadata
+        firstPacketTime = frame.firstPacketTime
+        completeTime = frame.completeTime
+        decodedTime = frame.decodedTime
     }
 }

@@ -40,6 +40,8 @@ package struct PeerConfiguration: Sendable {
     package var consentIntervalMilliseconds: ClosedRange<Int64> = 4_000...6_000
     package var consentExpiryMilliseconds: Int64 = 30_000
     package var portRange: ClosedRange<UInt16>?
+    /// What loses and delays this connection's datagrams on purpose.
+    package var impairment: (any DatagramImpairment)?
 
     package init() {}
 }

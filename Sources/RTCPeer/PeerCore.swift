@@ -55,6 +55,9 @@ final class PeerCore {
     /// Scratch for outgoing protected packets; room for the largest packet and its authentication tag.
     let sendScratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 2048, alignment: 16)
 
+    /// Memory of the datagram that an impairment passes on, each way; reused.
+    var impairedDatagrams: (outgoing: [UInt8], incoming: [UInt8]) = ([], [])
+
     // Data channels
     var channels: DataChannelMachine?
     var channelOutputs = DataChannelMachine.Outputs()
@@ -206,6 +209,11 @@ final class PeerCore {
     /// One datagram from ICE, in a scratch buffer that is ours during this call.
     private func received(_ datagram: UnsafeMutableRawBufferPointer) {
         guard !isClosed else { return }
+        if let impairment = configuration.impairment, takes(datagram, impairment) { return }
+        arrived(datagram)
+    }
+
+    func arrived(_ datagram: UnsafeMutableRawBufferPointer) {
         packetsReceived += 1
         bytesReceived += datagram.count
         heardSinceTick = true
@@ -268,7 +276,7 @@ final class PeerCore {
 
     @discardableResult
     func send(_ datagram: UnsafeRawBufferPointer, over ice: ICEAgent) -> Bool {
-        guard !consent.isExpired, ice.send(datagram) else {
+        guard !consent.isExpired, configuration.impairment.map({ takes(datagram, to: ice, $0) }) ?? false || ice.send(datagram) else {
             drops.count(.sendFailed)
             return false
         }
@@ -297,6 +305,7 @@ final class PeerCore {
         if let deadline = dtls?.nextDeadline { earliest = min(earliest, deadline) }
         if let deadline = SCTPStack.shared.nextDeadline { earliest = min(earliest, deadline) }
         if let deadline = consent.nextDeadline { earliest = min(earliest, deadline) }
+        if let deadline = configuration.impairment.flatMap(impairmentDeadline) { earliest = min(earliest, deadline) }
         // Only ever set to an earlier time: setting a timer wakes the thread's poll, once per packet if every change were
         // followed. A timer that fires too early looks again and is set anew.
         if armedDeadline.map({ earliest < $0 }) ?? true {
@@ -308,6 +317,8 @@ final class PeerCore {
     private func timerFired() {
         guard !isClosed else { return }
         armedDeadline = nil
+        if let impairment = configuration.impairment { passDue(impairment) }
+        guard !isClosed else { return }
         let now = executor.now
         if let deadline = dtls?.nextDeadline, deadline <= now { dtls?.handleTimeout(now: now) }
         if let deadline = SCTPStack.shared.nextDeadline, deadline <= now { SCTPStack.shared.tick(now: now) }
@@ -393,6 +404,7 @@ final class PeerCore {
         timer = nil
         sctp?.close()
         dtls?.close()
+        if let impairment = configuration.impairment { passRest(impairment) }
         for receiver in receivers { receiver?.stop() }
         receivers = []
         stopSenders()

@@ -6,6 +6,8 @@ enum Help {
         USAGE  reactor COMMAND [OPTIONS]
 
         COMMANDS
+          demo             see it run: a model, a server and a client in one process
+          serve            run a local model server for clients of any kind
           watch            receive a video track, show its state, keep the last frame
           push             send pictures and sound: a test pattern, a file or a pipe
           send NAME [JSON] send a command and print the reply
@@ -146,6 +148,8 @@ enum Help {
 
     static func page(_ command: String?) -> String {
         switch command {
+        case "demo": demo
+        case "serve": serve
         case "watch": watch
         case "push": push
         case "send": send

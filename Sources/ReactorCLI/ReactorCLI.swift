@@ -42,6 +42,12 @@ struct ReactorCLI {
             case "record":
                 if wantsHelp { return show(Help.record) }
                 return try await RecordCommand(&arguments).run()
+            case "demo":
+                if wantsHelp { return show(Help.demo) }
+                return try await DemoCommand(&arguments).run()
+            case "serve":
+                if wantsHelp { return show(Help.serve) }
+                return try await ServeCommand(&arguments).run()
             case "schema":
                 if wantsHelp { return show(Help.schema) }
                 return try await SchemaCommand(&arguments).run()

@@ -7,6 +7,7 @@
 
 #include <libyuv/convert.h>
 #include <libyuv/convert_argb.h>
+#include <libyuv/planar_functions.h>
 #include <libyuv/scale.h>
 
 #endif

@@ -51,6 +51,9 @@ package struct SimulatedLink: Sendable {
         generator = SplitMix64(seed: seed)
     }
 
+    /// Datagrams that have not arrived yet.
+    package var inFlightCount: Int { flying.count + strays.count }
+
     package mutating func send(_ datagram: [UInt8], tag: Int = 0, now: MonotonicTime) {
         send(datagram.span.bytes, tag: tag, now: now)
     }

@@ -19,7 +19,7 @@ struct RouteFailure: Error, Hashable {
 /// An offer that passed the checks of its shape.
 struct OfferRequest: Sendable {
     var sdp: String
-    /// In the order given; nil when the body has none.
+    /// In the order given; empty when the body has none.
     var trackMapping: [SDPOfferBody.TrackMapping]
     /// PUT: the peer connection under this id is replaced.
     var isReplacement: Bool
@@ -28,6 +28,8 @@ struct OfferRequest: Sendable {
 protocol RuntimeService: Sendable {
     /// `POST /start_session`: the descriptor. `sessionID` becomes the id of the recording only.
     func startSession(sessionID: String?) async throws(RouteFailure) -> WireValue
+    /// The same with everything the body says. By default refuses a starting input and calls ``startSession(sessionID:)``.
+    func startSession(_ request: StartRequest) async throws(RouteFailure) -> WireValue
     /// `GET /session`, also without a session.
     func descriptor() async -> WireValue
     /// `POST /stop_session`; returns when the connections are closed.
@@ -50,4 +52,6 @@ protocol RuntimeService: Sendable {
 
     /// What `GET /health` says.
     func health() async -> (isHealthy: Bool, state: String, detail: String?)
+    /// Added to what `GET /metrics` says about the server itself; by default nothing.
+    func metrics() async -> [MetricSample]
 }

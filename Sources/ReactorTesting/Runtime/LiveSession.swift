@@ -4,7 +4,7 @@ internal import Reactor
 final class LiveSession {
     let tracks: [LocalTrack]
     let media: SessionMedia
-    let recorder: (any SessionRecorder)?
+    let recorder: SessionRecorder?
     /// The model's handle.
     let handle: LocalSession
     /// `LocalModel.run(in:)`, from the first open connection on.
@@ -12,7 +12,7 @@ final class LiveSession {
     /// Commands being carried out, also of connections that are gone.
     var commandTasks: [ConnectionKey: Task<Void, Never>] = [:]
 
-    init(tracks: [LocalTrack], media: SessionMedia, recorder: (any SessionRecorder)?, handle: LocalSession) {
+    init(tracks: [LocalTrack], media: SessionMedia, recorder: SessionRecorder?, handle: LocalSession) {
         self.tracks = tracks
         self.media = media
         self.recorder = recorder

@@ -94,10 +94,12 @@ public actor LocalSession {
         guard let id = argument?.wireValue.uploadID else {
             throw ReactorError(.badRequest, "the argument is no uploaded file", operation: "upload")
         }
-        let upload = await core.uploads?.upload(id, waitingAtMost: core.settings.uploadTimeout)
+        let bytes = await core.uploads.bytes(of: id, within: core.settings.uploadTimeout)
         try Task.checkCancellation()
-        guard let upload else { throw ReactorError(.unresolvedUpload, "the bytes of upload '\(id)' did not arrive", operation: "upload") }
-        return LocalUpload(name: upload.name, mimeType: upload.mimeType, data: Data(upload.bytes))
+        guard let bytes, let upload = core.uploads.upload(id) else {
+            throw ReactorError(.unresolvedUpload, "the bytes of upload '\(id)' did not arrive", operation: "upload")
+        }
+        return LocalUpload(name: upload.name, mimeType: upload.mimeType, data: Data(bytes))
     }
 
     // MARK: Clients

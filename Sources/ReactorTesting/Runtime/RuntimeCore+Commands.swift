@@ -17,7 +17,7 @@ extension RuntimeCore {
             return Self.error("invalid_command", error.message)
         }
         for id in CommandContract.uploadIDs(in: arguments) {
-            guard await uploads?.upload(id, waitingAtMost: settings.uploadTimeout) != nil else {
+            guard await uploads.bytes(of: id, within: settings.uploadTimeout) != nil else {
                 return Self.error("unresolved_upload", "the bytes of upload '\(id)' did not arrive")
             }
         }

@@ -54,8 +54,8 @@ extension RuntimeCore {
                 reply(.error(ErrorMessage(code: "internal_error", message: "too many commands wait")), on: .data)
             }
         case .requestSchema: reply(.schema(ModelSchema.document(of: model)))
-        case .requestClip(let seconds): reply(clip(seconds: seconds))
-        case .requestRecording: reply(clip(seconds: nil))
+        case .requestClip(let seconds): reply(content(session?.recorder?.clip(durationSeconds: seconds)))
+        case .requestRecording: reply(content(session?.recorder?.recording()))
         case .publishTrack(let name):
             if let refusal = slots.claim(name, by: connection.key) {
                 return reply(.error(ErrorMessage(code: "publish_refused", message: refusal)))
@@ -79,12 +79,10 @@ extension RuntimeCore {
         }
     }
 
-    private func clip(seconds: Double?) -> ServerMessage.Content {
-        if let seconds, !(seconds > 0 && seconds.isFinite) { return .clipFailed(reason: "duration_seconds must be positive") }
-        guard let recorder = session?.recorder else { return .clipFailed(reason: "recorder disabled or encoder crashed") }
-        switch recorder.clip(seconds: seconds) {
-        case .ready(let clip): return .clipReady(clip)
-        case .failed(let reason): return .clipFailed(reason: reason)
+    private func content(_ answer: ClipAnswer?) -> ServerMessage.Content {
+        switch answer ?? .disabled {
+        case .ready(let clip): .clipReady(clip)
+        case .failed(let reason): .clipFailed(reason: reason)
         }
     }
 

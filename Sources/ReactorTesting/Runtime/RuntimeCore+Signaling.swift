@@ -12,7 +12,7 @@ extension RuntimeCore: RuntimeService {
 
     func descriptor() async -> WireValue {
         RuntimeBodies.descriptor(
-            model: model, state: machine.state, recordsSessions: recording != nil, chunkSeconds: recording?.chunkSeconds ?? 4)
+            model: model, state: machine.state, recordsSessions: recordings != nil, chunkSeconds: RecordingGrid.chunkSeconds)
     }
 
     func stopSession(moderates: Bool, reason: String) async throws(RouteFailure) {
@@ -75,7 +75,7 @@ extension RuntimeCore: RuntimeService {
         let now = NetworkThread.now()
         let connection = RuntimeConnection(
             key: makeKey(id: id), offer: request.sdp, session: session, now: now,
-            deadline: now.adding(milliseconds: Self.negotiationMilliseconds))
+            deadline: now + settings.negotiationTimeout)
         connections[id] = connection
         publish()
         do throws(PeerError) {
@@ -91,8 +91,10 @@ extension RuntimeCore: RuntimeService {
     private func negotiate(_ connection: RuntimeConnection, _ request: OfferRequest) async throws(PeerError) -> String {
         let key = connection.key
         let tracks = model.tracks.map(TrackDeclaration.init)
+        var configuration = settings.peerConfiguration
+        configuration.impairment = network.makePath()
         let peer = try await PeerConnection(
-            configuration: settings.peerConfiguration, tracks: tracks, remoteTracks: connection.inputs,
+            configuration: configuration, tracks: tracks, remoteTracks: connection.inputs,
             localTracks: connection.outputs
         ) { [weak self] event in
             self?.assumeIsolated { $0.handle(event, from: key) }

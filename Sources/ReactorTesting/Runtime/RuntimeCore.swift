@@ -13,8 +13,10 @@ actor RuntimeCore {
     nonisolated let model: any LocalModel
     nonisolated let settings: RuntimeSettings
     nonisolated let contract: CommandContract
-    nonisolated let uploads: (any UploadSource)?
-    nonisolated let recording: (any SessionRecording)?
+    nonisolated let uploads: UploadStore
+    /// Nil: sessions are not recorded.
+    nonisolated let recordings: RecordingLibrary?
+    nonisolated let network: NetworkShaper
     private nonisolated let executor = NetworkThread.executor
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -35,13 +37,14 @@ actor RuntimeCore {
     private var waitingForEnd: [CheckedContinuation<Void, Never>] = []
 
     init(
-        model: any LocalModel, settings: RuntimeSettings, uploads: (any UploadSource)? = nil,
-        recording: (any SessionRecording)? = nil
+        model: any LocalModel, settings: RuntimeSettings, uploads: UploadStore = UploadStore(),
+        recordings: RecordingLibrary? = nil, network: NetworkShaper = NetworkShaper(.perfect)
     ) {
         self.model = model
         self.settings = settings
         self.uploads = uploads
-        self.recording = recording
+        self.recordings = recordings
+        self.network = network
         contract = CommandContract(model.commands)
         machine = RuntimeSessionMachine(orphanTimeout: settings.orphanTimeout)
         slots = PublisherSlots(tracks: [String]())
@@ -59,7 +62,10 @@ actor RuntimeCore {
         slots = PublisherSlots(tracks: model.tracks.filter { $0.direction == .sendonly }.map(\.name))
         registered = []
         earlyCandidates = [:]
-        let recorder = recording?.begin(id: recordingID ?? Self.makeRecordingID(), tracks: model.tracks)
+        let outputs = model.tracks.filter { $0.direction == .recvonly }
+        let recorder = recordings?.makeRecorder(
+            id: recordingID, pictureRate: outputs.first { $0.kind == .video }?.rate,
+            hasSound: outputs.contains { $0.kind == .audio })
         let media = SessionMedia(tracks: model.tracks, recorder: recorder)
         let handle = LocalSession(id: RuntimeBodies.sessionID, core: self, media: media)
         session = LiveSession(tracks: model.tracks, media: media, recorder: recorder, handle: handle)
@@ -81,7 +87,7 @@ actor RuntimeCore {
         await withTaskGroup { group in
             for peer in peers { group.addTask { await Self.close(peer) } }
         }
-        uploads?.removeAll()
+        uploads.removeAll()
         machine.closed()
         publish()
         let waiting = waitingForEnd
@@ -208,21 +214,7 @@ actor RuntimeCore {
     /// As the vendor's runtime words it (wire-protocol 8.5).
     static let shutdownReason = "Session ended: the server is shutting down."
     static let mostConnections = 64
-    /// wire-protocol 3.2.
-    static let negotiationMilliseconds: Int64 = 30_000
     private static let drainMilliseconds = 250
-
-    private static func makeRecordingID() -> String {
-        var bytes = (0..<16).map { _ in UInt8.random(in: 0...255) }
-        bytes[6] = bytes[6] & 0x0F | 0x40
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        var text = ""
-        for (index, byte) in bytes.enumerated() {
-            if [4, 6, 8, 10].contains(index) { text += "-" }
-            text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
-        return text
-    }
 }
 
 extension RouteFailure {

@@ -6,6 +6,8 @@ struct RuntimeSettings: Sendable {
     var orphanTimeout: Duration = .seconds(60)
     /// Nil: silent clients are kept.
     var pingTimeout: Duration? = .seconds(20)
+    /// From an offer until both channels are open (wire-protocol 3.2).
+    var negotiationTimeout: Duration = .seconds(30)
     var uploadTimeout: Duration = .seconds(10)
     var iceServers: [LocalRuntime.ICEServer] = []
     var logger: ReactorLogger?

@@ -21,14 +21,18 @@ final class SessionMedia: Sendable {
     private let declared: [String: LocalTrack]
     /// What clients send, by track name; the holder of a track gets through.
     let inputs: [String: RemoteTrack]
-    private let recorder: (any SessionRecorder)?
+    private let recorder: SessionRecorder?
+    /// What is recorded: the first track of each kind that the model sends.
+    private let recorded: Set<String>
     private let pool = FrameBufferPool(maxCached: 4, memory: .heap)
     private let state = Mutex(State())
 
-    init(tracks: [LocalTrack], recorder: (any SessionRecorder)?) {
+    init(tracks: [LocalTrack], recorder: SessionRecorder?) {
         declared = Dictionary(tracks.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         inputs = declared.filter { $0.value.direction == .sendonly }.mapValues { RemoteTrack(name: $0.name) }
         self.recorder = recorder
+        let outputs = tracks.filter { $0.direction == .recvonly }
+        recorded = Set(TrackKind.allCases.compactMap { kind in outputs.first { $0.kind == kind }?.name })
     }
 
     // MARK: Connections
@@ -75,12 +79,13 @@ final class SessionMedia: Sendable {
             throw ReactorError(
                 .badRequest, "the capture time is \(time) us; it is a value of Reactor.timeMicros()", operation: "pushVideo")
         }
+        let recorder = recorded.contains(name) ? self.recorder : nil
         guard !takers.isEmpty || recorder != nil else { return }
         let picture = frame.pixels.withUnsafeBytes {
             PixelConverter.toI420($0, layout: frame.format.layout, width: Int(frame.width), height: Int(frame.height), pool: pool)
         }
         guard let picture else { return }
-        recorder?.record(picture, track: name, at: NetworkThread.now())
+        recorder?.push(picture)
         var metadata = FrameMetadata(captureTimeMicros: frame.captureTimeUs.map(UInt64.init) ?? 0)
         if let userData = frame.userData, !userData.isEmpty { metadata.userData = FrameUserData([UInt8](userData)) }
         for taker in takers { taker.push(picture, metadata: metadata) }
@@ -88,8 +93,8 @@ final class SessionMedia: Sendable {
 
     func push(_ samples: [Int16], to name: String) throws {
         let takers = try takers(of: name, kind: .audio, operation: "pushAudio")
-        recorder?.record(samples, track: name, at: NetworkThread.now())
         samples.withUnsafeBufferPointer { buffer in
+            if recorded.contains(name) { recorder?.push(samples: buffer) }
             for taker in takers { taker.push(samples: buffer, sampleRate: 48_000, channels: 1) }
         }
     }

@@ -22,12 +22,14 @@ final class RawClient: Sendable {
     /// - Parameters:
     ///   - id: of the connection; nil registers one.
     ///   - greets: sends a ping as the first frame, as our client does.
+    ///   - chunks: takes messages above 256 KiB.
     init(
-        _ core: RuntimeCore, id: Int? = nil, isReplacement: Bool = false, greets: Bool = true,
+        _ core: RuntimeCore, id: Int? = nil, isReplacement: Bool = false, greets: Bool = true, chunks: Bool = true,
         localTracks: [String: RTCPeer.LocalTrack] = [:], remoteTracks: [String: RemoteTrack] = [:]
     ) async throws {
         self.core = core
         var configuration = PeerConfiguration()
+        if !chunks { configuration.chunkingMaxMessageBytes = nil }
         if greets {
             let ping = try ControlClientMessage.notification(.ping).encode()
             configuration.firstMessages = [("control", ping)]
@@ -58,6 +60,14 @@ final class RawClient: Sendable {
             OfferRequest(sdp: offer.sdp, trackMapping: mapping, isReplacement: isReplacement), connection: connectionID)
         guard let answer = try await core.answer(connection: connectionID) else { throw CancellationError() }
         _ = try await peer.apply(answer: answer)
+    }
+
+    /// An offer of a client that nobody will hear of again.
+    static func makeOffer() async throws -> String {
+        let peer = try await PeerConnection(configuration: PeerConfiguration(), tracks: [], remoteTracks: [:]) { _ in }
+        let offer = try await peer.makeOffer()
+        await peer.close()
+        return offer.sdp
     }
 
     var events: [PeerEvent] { log.entries.withLock { $0 } }

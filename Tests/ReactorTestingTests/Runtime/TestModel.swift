@@ -39,7 +39,7 @@ final class TestModel: LocalModel {
         case "shout":
             try await session.send(["type": "shout", "data": arguments])
             return nil
-        case "huge": return CommandReply(type: "huge", data: ["text": .string(String(repeating: "x", count: 100 << 20))])
+        case "huge": return CommandReply(type: "huge", data: ["text": .string(String(repeating: "x", count: 300_000))])
         case "list": return CommandReply(type: "list", data: [1, 2])
         case "end":
             await session.end(reason: "that was all")
