@@ -30,6 +30,7 @@ import Testing
         for seed in 0..<UInt64(Self.rounds) {
             let input = Self.input(seed: seed, samples: Self.protobufSamples)
             CoreFuzz.serverFrame(input)
+            CoreFuzz.clientFrame(input)
             #expect(CoreFuzz.protobuf(input), "seed \(seed)")
         }
     }
@@ -39,6 +40,7 @@ import Testing
         for seed in 0..<UInt64(Self.rounds) {
             let input = Self.input(seed: seed, samples: Self.jsonSamples)
             CoreFuzz.serverFrame(input)
+            CoreFuzz.clientFrame(input)
             #expect(CoreFuzz.json(input), "seed \(seed)")
         }
     }
@@ -65,6 +67,7 @@ import Testing
             for count in 0...sample.count {
                 let part = Array(sample.prefix(count))
                 CoreFuzz.serverFrame(part)
+                CoreFuzz.clientFrame(part)
                 CoreFuzz.httpBody(part)
                 #expect(CoreFuzz.protobuf(part) && CoreFuzz.json(part))
             }

@@ -30,16 +30,21 @@ final class RuntimeConnection {
 
     var negotiation = Negotiation.running
     var peer: PeerConnection?
-    /// Decided by the client's first frame.
+    let path: NetworkPath
+    /// Decided by the client's first frame, or else when `encodingDeadline` has come.
     var encoding: ChannelEncoding?
+    /// What there is to say until then.
+    var unencoded = BoundedQueue<ServerMessage>(capacity: 64)
+    var encodingDeadline: MonotonicTime?
     var lastHeard: MonotonicTime
     var held = BoundedQueue<HeldMessage>(capacity: 64)
     private(set) var isOpen = false
     /// The labels of the two channels; anything but `control` is the data channel (wire-protocol 5.1).
     private var labels: [MessageChannel: String] = [:]
 
-    init(key: ConnectionKey, offer: String, session: LiveSession, now: MonotonicTime, deadline: MonotonicTime) {
+    init(key: ConnectionKey, offer: String, session: LiveSession, path: NetworkPath, now: MonotonicTime, deadline: MonotonicTime) {
         self.key = key
+        self.path = path
         self.offer = offer
         self.deadline = deadline
         lastHeard = now

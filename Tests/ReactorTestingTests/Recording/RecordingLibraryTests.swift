@@ -1,3 +1,4 @@
+import RTCBase
 import Testing
 
 @testable import ReactorTesting
@@ -40,6 +41,27 @@ struct RecordingLibraryTests {
         stage.advance(seconds: 1)
         #expect(stage.library.playlist(recording: recorder.id, start: 0, end: 1) == .unknown)
         #expect(stage.library.segment(recording: recorder.id, name: "init.mp4") == .unknownRecording)
+        #expect(stage.library.recordingCount == 0)
+    }
+
+    @Test("wire 3.4: finished recordings are swept every 30 s while nobody asks for anything")
+    func sweeper() async throws {
+        let stage = RecordingStage(sweeps: true)
+        let recorder = try stage.recorder()
+        stage.play(recorder, seconds: 1)
+        recorder.finish()
+        for _ in 0..<10 {
+            let (duration, wake) = try #require(await stage.sleeps.next())
+            #expect(duration == .seconds(30) && stage.library.recordingCount == 1)
+            stage.advance(seconds: 30)
+            wake.resume()
+        }
+        while stage.library.recordingCount > 0 { await Task.yield() }
+        // The next session's begins again.
+        try stage.recorder().finish()
+        let (_, wake) = try #require(await stage.sleeps.next())
+        stage.library.close()
+        wake.resume()
         #expect(stage.library.recordingCount == 0)
     }
 
@@ -107,5 +129,36 @@ struct RecordingLibraryTests {
         let counts = recorder.counts
         #expect(counts.pictures == 20)
         #expect(try ChunkDecoder.pictures(clip.chunks).count == 20 - Int(counts.skippedPictures + counts.replacedPictures))
+    }
+
+    @Test("pictures and sound from several threads at once, with requests between them, make one recording that plays")
+    func manyThreads() async throws {
+        let library = RecordingLibrary()
+        let recorder = try #require(library.makeRecorder(pictureRate: 30, hasSound: true))
+        await withTaskGroup(of: Void.self) { group in
+            for worker in 0..<4 {
+                group.addTask {
+                    for round in 0..<60 {
+                        let pixels = NumberedPicture.bgra(round, width: 64 + worker * 16, height: 48)
+                        pixels.withUnsafeBytes { recorder.push(bgra: $0, width: 64 + worker * 16, height: 48) }
+                        Tone.samples(hertz: 440, rate: 48_000, count: 240).withUnsafeBufferPointer { recorder.push(samples: $0) }
+                        if round % 7 == worker { _ = recorder.clip(durationSeconds: 1) }
+                        try? await Task.sleep(for: .milliseconds(10))
+                    }
+                }
+            }
+        }
+        recorder.finish()
+        recorder.finish()
+        while !recorder.isComplete { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(!recorder.hasFailed)
+        let clip = try LoadedClip(recorder.recording(), in: library)
+        let counts = recorder.counts
+        #expect(counts.pictures == 240)
+        let pictures = try ChunkDecoder.pictures(clip.chunks)
+        #expect(zip(pictures, pictures.dropFirst()).allSatisfy { $0.time < $1.time })
+        // A chunk may begin with the picture before it, again.
+        #expect(pictures.count >= 240 - Int(counts.skippedPictures + counts.replacedPictures))
+        #expect(pictures.count <= 240 - Int(counts.skippedPictures + counts.replacedPictures) + clip.chunks.count)
     }
 }

@@ -19,12 +19,15 @@ final class RecordingStage: Sendable {
 
     private let state: Mutex<State>
     let library: RecordingLibrary
+    /// The library's sleeps, each with what ends it; only of a stage that sweeps.
+    let sleeps = BacklogQueue<(Duration, CheckedContinuation<Void, Never>)>(capacity: 8)
     let width: Int
     let height: Int
     static let toneHertz = 880.0
 
-    init(settings: RecordingSettings = RecordingSettings(), width: Int = 320, height: Int = 180) {
+    init(settings: RecordingSettings = RecordingSettings(), width: Int = 320, height: Int = 180, sweeps: Bool = false) {
         let box = StateBox()
+        let sleeps = sleeps
         self.width = width
         self.height = height
         state = Mutex(State())
@@ -33,7 +36,11 @@ final class RecordingStage: Sendable {
             environment: .init(
                 now: { box.stage?.now ?? MonotonicTime(nanoseconds: 0) },
                 unixMilliseconds: { box.stage?.unixMilliseconds ?? 0 },
-                schedule: { box.stage?.schedule($0) ?? false }))
+                schedule: { box.stage?.schedule($0) ?? false },
+                sleep: { duration in
+                    guard sweeps else { throw CancellationError() }
+                    await withCheckedContinuation { _ = sleeps.put((duration, $0)) }
+                }))
         box.set(self)
     }
 
@@ -177,9 +184,12 @@ enum NumberedPicture {
 
 enum Tone {
     static func samples(hertz: Double, rate: Int, channels: Int = 1, from start: Int = 0, count: Int) -> [Int16] {
-        (0..<count).flatMap { index in
-            let turn = Double(start + index) * hertz / Double(rate)
-            return [Int16](repeating: Int16(sine(turn - turn.rounded(.down)) * 12_000), count: channels)
+        [Int16](unsafeUninitializedCapacity: count * channels) { buffer, written in
+            written = count * channels
+            for index in 0..<written {
+                let turn = Double(start + index / channels) * hertz / Double(rate)
+                buffer.initializeElement(at: index, to: Int16(sine(turn - turn.rounded(.down)) * 12_000))
+            }
         }
     }
 
