@@ -49,6 +49,28 @@ struct PixelConverterTests {
         #expect(Pictures.md5(a) == Pictures.md5(b))
     }
 
+    @Test(
+        "a picture is fitted into another size whole, in the middle, on black", arguments: [(64, 32), (32, 64), (33, 17), (64, 64), (1, 1)])
+    func fit(size: (width: Int, height: Int)) throws {
+        let pool = FrameBufferPool()
+        var white = PlanarFrame(width: size.width, height: size.height, pool: pool)
+        white.memory.base.initializeMemory(as: UInt8.self, repeating: 235, count: white.memory.count)
+        white.rtpTimestamp = 77
+        let (width, height) = (80, 48)
+        let fitted = try #require(PixelConverter.fit(white, width: width, height: height, pool: pool))
+        #expect(fitted.width == width && fitted.height == height && fitted.rtpTimestamp == 77)
+        func luma(_ x: Int, _ y: Int) -> UInt8 { fitted.planeY[y * fitted.strideY + x] }
+        let scale = min(80.0 / Double(size.width), 48.0 / Double(size.height))
+        let inner = (Int((Double(size.width) * scale).rounded()), Int((Double(size.height) * scale).rounded()))
+        let lit = (0..<height).reduce(0) { sum, y in sum + (0..<width).filter { luma($0, y) == 235 }.count }
+        #expect(lit == inner.0 * inner.1)
+        #expect(luma(width / 2, height / 2) == 235)
+        if inner.0 < width { #expect(luma(0, height / 2) == 16 && luma(width - 1, height / 2) == 16) }
+        if inner.1 < height { #expect(luma(width / 2, 0) == 16 && luma(width / 2, height - 1) == 16) }
+        #expect(PixelConverter.fit(white, width: 0, height: 48, pool: pool) == nil)
+        #expect(PixelConverter.fit(white, width: 20_000, height: 48, pool: pool) == nil)
+    }
+
     @Test("VID-10 BGRA to I420 and back is close, for odd sizes too", arguments: [(64, 48), (175, 143), (853, 3), (1, 1), (2, 1)])
     func thereAndBack(size: (width: Int, height: Int)) throws {
         let (width, height) = size
@@ -67,6 +89,49 @@ struct PixelConverterTests {
         var back = [UInt8](repeating: 0, count: original.count)
         #expect(back.withUnsafeMutableBytes { PixelConverter.i420ToBGRA(frame, into: $0) })
         #expect(zip(original, back).map { abs(Int($0) - Int($1)) }.max() ?? 255 <= 8)
+    }
+
+    @Test(
+        "VID-10 a picture pushed as I420 or NV12 keeps its planes, for odd sizes too", arguments: [(64, 48), (175, 143), (853, 3), (1, 1)])
+    func planes(size: (width: Int, height: Int)) throws {
+        let (width, height) = size
+        let pool = FrameBufferPool()
+        let original = Pictures.moving(width: width, height: height, time: 3, pool: pool)
+        var i420 = [UInt8](repeating: 0, count: PixelConverter.tightByteCount(width: width, height: height))
+        #expect(i420.withUnsafeMutableBytes { PixelConverter.copyTight(original, into: $0) })
+        let chroma = original.chromaWidth * original.chromaHeight
+        var nv12 = Array(i420[..<(width * height)])
+        for index in 0..<chroma { nv12 += [i420[width * height + index], i420[width * height + chroma + index]] }
+        for (layout, bytes) in [(PixelLayout.i420, i420), (.nv12, nv12)] {
+            let frame = bytes.withUnsafeBytes { PixelConverter.toI420($0, layout: layout, width: width, height: height, pool: pool) }
+            #expect(Pictures.md5(try #require(frame)) == Pictures.md5(original), "\(layout)")
+            // One byte short is refused.
+            #expect(
+                bytes.dropLast().withUnsafeBytes {
+                    PixelConverter.toI420($0, layout: layout, width: width, height: height, pool: pool) == nil
+                })
+        }
+    }
+
+    @Test("Sizes that cannot be are refused in every layout", arguments: PixelLayout.allCases)
+    func badSizes(layout: PixelLayout) {
+        let bytes = [UInt8](repeating: 0, count: 64)
+        for (width, height) in [(0, 4), (4, 0), (-1, 4), (4, -1), (Int.max, 4), (20_000, 1)] {
+            #expect(
+                bytes.withUnsafeBytes {
+                    PixelConverter.toI420($0, layout: layout, width: width, height: height, pool: FrameBufferPool()) == nil
+                })
+        }
+    }
+
+    @Test("BGRA and RGBA go through the same door")
+    func packedLayouts() throws {
+        let pool = FrameBufferPool()
+        let bgra: [UInt8] = (0..<(8 * 6)).flatMap { [UInt8(truncatingIfNeeded: $0 * 5), 90, 200, 255] as [UInt8] }
+        let rgba: [UInt8] = (0..<(8 * 6)).flatMap { [200, 90, UInt8(truncatingIfNeeded: $0 * 5), 255] as [UInt8] }
+        let one = bgra.withUnsafeBytes { PixelConverter.toI420($0, layout: .bgra, width: 8, height: 6, pool: pool) }
+        let other = rgba.withUnsafeBytes { PixelConverter.toI420($0, layout: .rgba, width: 8, height: 6, pool: pool) }
+        #expect(Pictures.md5(try #require(one)) == Pictures.md5(try #require(other)))
     }
 
     @Test("RGBA is BGRA with red and blue exchanged, both ways")

@@ -29,6 +29,11 @@ extension HTTPServerConnection {
             case .streaming:
                 guard let stream = state.stream else { break }
                 if chttpd_peer_is_gone(descriptor) { return .end(stream) }
+                if stream.hasOverflowed {
+                    breakOff(&state, .slowReader)
+                    // The library looks at a suspended connection again only then.
+                    return .end(stream)
+                }
                 if state.lastSignOfLife.duration(to: now) > limits.keepAlive {
                     state.lastSignOfLife = now
                     return .keepAlive(stream)

@@ -53,7 +53,7 @@ extension RuntimeCore {
             if !connection.commands.append(CommandQueue.Request(requestID: id, command: command)) {
                 reply(.error(ErrorMessage(code: "internal_error", message: "too many commands wait")), on: .data)
             }
-        case .requestSchema: reply(.schema(ModelSchema.document(of: model)))
+        case .requestSchema: reply(.schema(schemaDocument))
         case .requestClip(let seconds): reply(content(session?.recorder?.clip(durationSeconds: seconds)))
         case .requestRecording: reply(content(session?.recorder?.recording()))
         case .publishTrack(let name):

@@ -6,6 +6,16 @@ extension UploadStore {
     /// What was reserved under an id, complete or not.
     func upload(_ id: String) -> Upload? { state.withLock { $0.entries[id]?.upload } }
 
+    /// The bytes of an upload that is complete.
+    func completeBytes(of id: String) -> [UInt8]? {
+        state.withLock { state in
+            if case .complete(let bytes)? = state.entries[id]?.content { bytes } else { nil }
+        }
+    }
+
+    /// How many calls of ``bytes(of:within:)`` wait.
+    var waiterCount: Int { state.withLock { $0.waiters.values.reduce(0) { $0 + $1.count } } }
+
     /// The bytes of an upload, when they are there or as soon as they are.
     ///
     /// - Returns: nil for an id that nobody reserved, after `limit`, when the task is cancelled, and when the session ends.

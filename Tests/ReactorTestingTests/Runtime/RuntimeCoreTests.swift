@@ -294,4 +294,5 @@ struct RuntimeCoreTests {
 extension RuntimeCore {
     func offerText(_ id: Int) -> String { connections[id]?.offer ?? "" }
     var connectionCount: Int { connections.count }
+    var nextConnectionDeadline: MonotonicTime? { connections.values.compactMap(nextDeadline).min() }
 }
