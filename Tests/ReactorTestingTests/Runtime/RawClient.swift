@@ -14,6 +14,8 @@ final class RawClient: Sendable {
     let connectionID: Int
     private let log: Log
 
+    typealias Track = RTCPeer.LocalTrack
+
     final class Log: Sendable {
         let entries = Mutex<[PeerEvent]>([])
         func append(_ event: PeerEvent) { entries.withLock { $0.append(event) } }
@@ -106,5 +108,23 @@ final class RawClient: Sendable {
     func reply(_ id: String) async -> ServerMessage.Content? {
         _ = await eventually { self.messages.contains { $0.requestID == id } }
         return messages.first { $0.requestID == id }?.content
+    }
+}
+
+extension LocalRuntime {
+    /// The core, with a session that waits for clients.
+    func startedCore() async throws -> RuntimeCore {
+        _ = try await core.startSession(sessionID: nil)
+        return core
+    }
+}
+
+extension RuntimeCore {
+    /// A connection has the track resumed.
+    func isSending(_ track: String) -> Bool { connections.values.contains { $0.outputs[track]?.isPublished == true } }
+
+    /// Frames that came on a track from connections that do not hold it.
+    func refusedFrames(_ track: String) -> UInt64 {
+        connections.values.reduce(0) { $0 + ($1.inputs[track]?.counts.dropped ?? 0) }
     }
 }
