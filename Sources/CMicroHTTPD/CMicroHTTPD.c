@@ -236,8 +236,12 @@ bool chttpd_peer_is_gone(int descriptor) {
     struct pollfd entry = {.fd = descriptor, .events = POLLRDHUP};
     return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
 #else
+    return chttpd_peer_is_done(descriptor);
+#endif
+}
+
+bool chttpd_peer_is_done(int descriptor) {
     char byte;
     ssize_t count = recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
-#endif
 }

@@ -98,5 +98,7 @@ bool chttpd_queue(chttpd_connection *connection, unsigned status, chttpd_respons
 void chttpd_break(int descriptor, const uint8_t *bytes, size_t count);
 /// Whether the peer has closed its side, or the connection is dead.
 bool chttpd_peer_is_gone(int descriptor);
+/// The same, and nothing it sent is still unread in the socket.
+bool chttpd_peer_is_done(int descriptor);
 
 #endif

@@ -55,6 +55,7 @@ final class EventLog: Sendable {
             if state.events.count >= 2 * capacity { state.events.removeFirst(state.events.count - capacity) }
             state.events.append(bytes)
             // Appended under the lock, so that all see one order.
+            defer { state.subscribers = state.subscribers.filter { !$0.value.hasOverflowed } }
             for subscriber in state.subscribers.values { _ = subscriber.append(bytes) }
             return Array(state.subscribers.values)
         }

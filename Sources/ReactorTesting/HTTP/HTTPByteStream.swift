@@ -16,6 +16,7 @@ final class HTTPByteStream: Sendable {
         /// How much of `pending` is already taken.
         var taken = 0
         var isFinished = false
+        var hasOverflowed = false
         var isOver = false
         var wake: (@Sendable () -> Void)?
         var onEnd: (@Sendable () -> Void)?
@@ -35,6 +36,7 @@ final class HTTPByteStream: Sendable {
             guard !state.isFinished, !state.isOver else { return false }
             guard state.pending.count - state.taken + bytes.count <= maxPendingBytes else {
                 state.isFinished = true
+                state.hasOverflowed = true
                 return false
             }
             state.pending.append(contentsOf: bytes)
@@ -88,6 +90,9 @@ final class HTTPByteStream: Sendable {
             return .bytes(count)
         }
     }
+
+    /// The client read too slowly; it is not waited for.
+    var hasOverflowed: Bool { state.withLock { $0.hasOverflowed } }
 
     /// The connection is over.
     func end() {

@@ -169,7 +169,9 @@ final class HTTPServer: Sendable {
     func count(_ discard: HTTPServerCounters.Discard) { state.withLock { $0.counters.discards[discard, default: 0] += 1 } }
 
     /// The shape of all our errors.
-    func refusal(_ status: Int, _ detail: String) -> HTTPServerResponse { .error(status, detail) }
+    func refusal(_ status: Int, _ detail: String) -> HTTPServerResponse {
+        .error(status, detail, headers: status == 503 ? [HTTPHeader("Retry-After", "1")] : [])
+    }
 
     // MARK: - From the library, on its thread
 

@@ -9,19 +9,21 @@ import Synchronization
 final class HTTPServerConnection: Sendable {
     /// Beyond the limit: only told so.
     let isOverLimit: Bool
-    private let server: HTTPServer
-    private let descriptor: Int32
-    private let state: Mutex<State>
+    let server: HTTPServer
+    let descriptor: Int32
+    let state: Mutex<State>
 
     /// The library's connection. Used on the server's thread, and by `chttpd_resume`, which may come from any, under the lock
     /// and only while the connection is suspended, when the library keeps it.
-    fileprivate struct Handle: @unchecked Sendable { let pointer: OpaquePointer }
+    struct Handle: @unchecked Sendable { let pointer: OpaquePointer }
 
-    fileprivate struct State {
+    struct State {
         let handle: Handle
         var isSuspended = false
         var isStopping = false
         var isClosed = false
+        /// Shut down by us; the library has yet to notice.
+        var isBroken = false
         var phase = Phase.idle
         var since = ContinuousClock.now
         var target = ""
@@ -35,9 +37,11 @@ final class HTTPServerConnection: Sendable {
         var task: Task<Void, Never>?
         var stream: HTTPByteStream?
         var lastSignOfLife = ContinuousClock.now
+        /// The last sweep found that the client sends nothing any more, in this phase.
+        var sawEnd = false
     }
 
-    fileprivate enum Phase: Hashable { case idle, header, body(expected: Int), handling, sending(bytes: Int), streaming }
+    enum Phase: Hashable { case idle, header, body(expected: Int), handling, sending(bytes: Int), streaming }
 
     init(server: HTTPServer, handle: OpaquePointer, descriptor: Int32, isOverLimit: Bool) {
         self.server = server
@@ -90,7 +94,8 @@ final class HTTPServerConnection: Sendable {
                 return nil
             case .refuse(let response):
                 state.refusal = response
-                let drains = !isOverLimit && request != nil && (expected ?? 0) <= HTTPServerLimits.drainedBodyBytes
+                let drains =
+                    !isOverLimit && request != nil && !fields.hasUnknownCoding && (expected ?? 0) <= HTTPServerLimits.drainedBodyBytes
                 return drains ? nil : response
             }
         }
@@ -190,52 +195,6 @@ final class HTTPServerConnection: Sendable {
         stream?.end()
     }
 
-    /// Fills a streamed answer; on the server's thread.
-    func read(_ stream: HTTPByteStream, into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        state.withLock { state in
-            if state.isStopping { return Int(CHTTPD_BODY_END) }
-            switch stream.take(into: buffer) {
-            case .bytes(let count):
-                state.lastSignOfLife = .now
-                return count
-            case .finished: return Int(CHTTPD_BODY_END)
-            case .nothingYet:
-                state.suspend()
-                return 0
-            }
-        }
-    }
-
-    private func queue(_ response: HTTPServerResponse) -> Bool {
-        let handle = state.withLock { $0.handle }
-        let answer: OpaquePointer?
-        var size = 0
-        switch response.body {
-        case .dropped: return false
-        case .bytes(let bytes):
-            size = bytes.count
-            answer = bytes.withUnsafeBufferPointer { chttpd_response_bytes($0.baseAddress, $0.count) }
-        case .stream(let stream):
-            stream.attach { [weak self] in self?.resume() }
-            let reader = StreamReader(connection: self, stream: stream)
-            let user = Unmanaged.passRetained(reader)
-            answer = chttpd_response_stream(readStream, releaseStream, user.toOpaque(), 16 << 10)
-            if answer == nil { user.release() }
-        }
-        guard let answer else { return false }
-        for field in response.headers + server.commonHeaders { _ = chttpd_response_field(answer, field.name, field.value) }
-        state.withLock { state in
-            if case .stream(let stream) = response.body {
-                state.stream = stream
-                state.lastSignOfLife = .now
-                state.enter(.streaming)
-            } else {
-                state.enter(.sending(bytes: size))
-            }
-        }
-        return chttpd_queue(handle.pointer, UInt32(clamping: response.status), answer)
-    }
-
     // MARK: - From elsewhere
 
     private func finish(_ response: HTTPServerResponse) {
@@ -246,7 +205,7 @@ final class HTTPServerConnection: Sendable {
         }
     }
 
-    private func resume() { state.withLock { $0.resume() } }
+    func resume() { state.withLock { $0.resume() } }
 
     /// Nothing is suspended from here on.
     func stop() {
@@ -258,89 +217,23 @@ final class HTTPServerConnection: Sendable {
         task?.cancel()
         stream?.finish()
     }
-
-    /// Breaks the connection when the client takes longer than it may.
-    func sweep(now: ContinuousClock.Instant) {
-        let limits = server.limits
-        enum Verdict { case fine, keepAlive(HTTPByteStream), end(HTTPByteStream) }
-        let verdict: Verdict = state.withLock { state in
-            guard !state.isClosed, !state.isStopping else { return .fine }
-            let elapsed = state.since.duration(to: now)
-            switch state.phase {
-            case .handling: break
-            case .idle where elapsed > limits.idle: breakOff(.idleConnection)
-            case .header where elapsed > limits.header: breakOff(.slowHeader, status: 408, "Request Timeout")
-            case .body(let expected) where elapsed > limits.body * (1 + expected >> 20):
-                breakOff(.slowBody, status: 408, "Request Timeout")
-            case .sending(let bytes) where elapsed > limits.answer * (1 + bytes >> 20): breakOff(.slowReader)
-            case .streaming:
-                guard let stream = state.stream else { break }
-                if chttpd_peer_is_gone(descriptor) { return .end(stream) }
-                if state.lastSignOfLife.duration(to: now) > limits.keepAlive {
-                    state.lastSignOfLife = now
-                    return .keepAlive(stream)
-                }
-            case .idle, .header, .body, .sending: break
-            }
-            return .fine
-        }
-        switch verdict {
-        case .fine: break
-        case .keepAlive(let stream): stream.write(stream.keepAlive)
-        case .end(let stream): stream.finish()
-        }
-    }
-
-    /// Under the lock, which keeps the descriptor open: `closed` comes before it is closed.
-    private func breakOff(_ discard: HTTPServerCounters.Discard, status: Int? = nil, _ reason: String = "") {
-        server.count(discard)
-        breakOff(status: status, reason)
-    }
-
-    private func breakOff(status: Int?, _ reason: String) {
-        guard let status else { return chttpd_break(descriptor, nil, 0) }
-        let text = "HTTP/1.1 \(status) \(reason)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-        Array(text.utf8).withUnsafeBufferPointer { chttpd_break(descriptor, $0.baseAddress, $0.count) }
-    }
 }
 
 extension HTTPServerConnection.State {
-    fileprivate mutating func enter(_ phase: HTTPServerConnection.Phase) {
+    mutating func enter(_ phase: HTTPServerConnection.Phase) {
         self.phase = phase
         since = .now
+        sawEnd = false
     }
 
-    fileprivate mutating func suspend() {
+    mutating func suspend() {
         isSuspended = true
         chttpd_suspend(handle.pointer)
     }
 
-    fileprivate mutating func resume() {
+    mutating func resume() {
         guard isSuspended, !isClosed else { return }
         isSuspended = false
         chttpd_resume(handle.pointer)
     }
-}
-
-/// Keeps connection and stream while the library reads from them.
-private final class StreamReader: Sendable {
-    let connection: HTTPServerConnection
-    let stream: HTTPByteStream
-
-    init(connection: HTTPServerConnection, stream: HTTPByteStream) {
-        self.connection = connection
-        self.stream = stream
-    }
-}
-
-private func readStream(_ user: UnsafeMutableRawPointer?, _ bytes: UnsafeMutablePointer<CChar>?, _ capacity: Int) -> Int {
-    guard let user, let bytes else { return Int(CHTTPD_BODY_FAILED) }
-    let reader = Unmanaged<StreamReader>.fromOpaque(user).takeUnretainedValue()
-    return reader.connection.read(reader.stream, into: UnsafeMutableRawBufferPointer(start: bytes, count: capacity))
-}
-
-private func releaseStream(_ user: UnsafeMutableRawPointer?) {
-    guard let user else { return }
-    let reader = Unmanaged<StreamReader>.fromOpaque(user).takeRetainedValue()
-    reader.stream.end()
 }

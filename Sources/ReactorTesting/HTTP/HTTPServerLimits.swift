@@ -19,7 +19,7 @@ struct HTTPServerLimits: Sendable {
 
     /// How often the clock is looked at.
     var sweepInterval: Duration {
-        min(.seconds(1), [idle, header, body, answer, keepAlive].min().map { max($0 / 4, .milliseconds(10)) } ?? .seconds(1))
+        min(.milliseconds(500), [idle, header, body, answer, keepAlive].min().map { max($0 / 4, .milliseconds(10)) } ?? .milliseconds(500))
     }
 
     /// Connections that are taken only to say 503.

@@ -43,6 +43,9 @@ final class RuntimeHTTP: Sendable {
     /// `http://127.0.0.1:8080`, without a slash at the end.
     var url: String { server.url }
 
+    var connectionCount: Int { server.connectionCount }
+    var counters: HTTPServerCounters { server.counters }
+
     /// Closes every connection; afterwards thread and sockets are gone. Not affected by cancellation.
     func stop() async {
         events.finish()

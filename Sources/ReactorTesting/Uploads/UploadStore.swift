@@ -20,9 +20,9 @@ final class UploadStore: Sendable {
 
     /// All uploads of the session together.
     let maxBytes: Int
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
-    private struct State {
+    struct State {
         var entries: [String: Entry] = [:]
         var reservedBytes = 0
         var waiters: [String: [UInt64: Waiter]] = [:]
@@ -36,12 +36,12 @@ final class UploadStore: Sendable {
         }
     }
 
-    private struct Entry {
+    struct Entry {
         var upload: Upload
         var content = Content.reserved
     }
 
-    private enum Waiter {
+    enum Waiter {
         case announced
         /// Cancelled or too late before it waited.
         case givenUp
@@ -52,7 +52,7 @@ final class UploadStore: Sendable {
         }
     }
 
-    private enum Content {
+    enum Content {
         case reserved
         case receiving(ObjectIdentifier)
         case complete([UInt8])
@@ -145,86 +145,6 @@ final class UploadStore: Sendable {
         return current == ObjectIdentifier(receiver)
     }
 
-    // MARK: - From the session
-
-    /// What was reserved under an id, complete or not.
-    func upload(_ id: String) -> Upload? { state.withLock { $0.entries[id]?.upload } }
-
-    /// The bytes of an upload, when they are there or as soon as they are.
-    ///
-    /// - Returns: nil for an id that nobody reserved, after `limit`, when the task is cancelled, and when the session ends.
-    func bytes(of id: String, within limit: Duration = .seconds(10)) async -> [UInt8]? {
-        enum Now { case have([UInt8]), never, wait(UInt64) }
-        let now: Now = state.withLock { state in
-            switch state.entries[id]?.content {
-            case .complete(let bytes): return .have(bytes)
-            case nil: return .never
-            case .reserved, .receiving:
-                state.nextWaiter += 1
-                state.waiters[id, default: [:]][state.nextWaiter] = .announced
-                return .wait(state.nextWaiter)
-            }
-        }
-        switch now {
-        case .have(let bytes): return bytes
-        case .never: return nil
-        case .wait(let waiter):
-            let timer = Task {
-                try? await Task.sleep(for: limit)
-                if !Task.isCancelled { giveUp(waiter, on: id) }
-            }
-            defer { timer.cancel() }
-            return await withTaskCancellationHandler {
-                await withCheckedContinuation { wait(waiter, on: id, with: $0) }
-            } onCancel: {
-                giveUp(waiter, on: id)
-            }
-        }
-    }
-
-    /// The session is over: forgets everything.
-    func removeAll() {
-        let waiters = state.withLock { state in
-            state.entries = [:]
-            state.reservedBytes = 0
-            state.generation += 1
-            defer { state.waiters = [:] }
-            return state.waiters.values.flatMap { $0.values.compactMap(\.continuation) }
-        }
-        for waiter in waiters { waiter.resume(returning: nil) }
-    }
-
-    private func wait(_ waiter: UInt64, on id: String, with continuation: CheckedContinuation<[UInt8]?, Never>) {
-        let result: [UInt8]?? = state.withLock { state in
-            switch state.entries[id]?.content {
-            case .complete(let bytes): return bytes
-            case nil: return .some(nil)
-            case .reserved, .receiving:
-                if case .announced? = state.waiters[id]?[waiter] {
-                    state.waiters[id]?[waiter] = .waiting(continuation)
-                    return nil
-                }
-                state.remove(waiter, on: id)
-                return .some(nil)
-            }
-        }
-        if let result { continuation.resume(returning: result) }
-    }
-
-    private func giveUp(_ waiter: UInt64, on id: String) {
-        let continuation = state.withLock { state -> CheckedContinuation<[UInt8]?, Never>? in
-            switch state.waiters[id]?[waiter] {
-            case .waiting(let continuation):
-                state.remove(waiter, on: id)
-                return continuation
-            case .announced: state.waiters[id]?[waiter] = .givenUp
-            case .givenUp, nil: break
-            }
-            return nil
-        }
-        continuation?.resume(returning: nil)
-    }
-
     // MARK: - Names
 
     /// 1024 files are more than any session sends, and each costs some memory beside its bytes.
@@ -249,21 +169,5 @@ final class UploadStore: Sendable {
             digits += String(repeating: "0", count: 16 - half.count) + half
         }
         return digits
-    }
-}
-
-extension UploadStore.Upload {
-    /// The last part of a path, without control characters, separators and leading dots, at most 255 bytes.
-    static func safeName(_ name: String) -> String {
-        let last = name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
-        var safe = ""
-        for scalar in last.unicodeScalars {
-            let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.properties.isBidiControl
-            let kept: Unicode.Scalar = isControl || "?#%*:|\"<>".unicodeScalars.contains(scalar) ? "_" : scalar
-            if safe.isEmpty, kept == "." || kept == " " { continue }
-            guard safe.utf8.count + String(kept).utf8.count <= 255 else { break }
-            safe.unicodeScalars.append(kept)
-        }
-        return safe.isEmpty ? "upload" : safe
     }
 }
