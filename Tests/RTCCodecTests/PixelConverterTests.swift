@@ -49,6 +49,28 @@ struct PixelConverterTests {
         #expect(Pictures.md5(a) == Pictures.md5(b))
     }
 
+    @Test(
+        "a picture is fitted into another size whole, in the middle, on black", arguments: [(64, 32), (32, 64), (33, 17), (64, 64), (1, 1)])
+    func fit(size: (width: Int, height: Int)) throws {
+        let pool = FrameBufferPool()
+        var white = PlanarFrame(width: size.width, height: size.height, pool: pool)
+        white.memory.base.initializeMemory(as: UInt8.self, repeating: 235, count: white.memory.count)
+        white.rtpTimestamp = 77
+        let (width, height) = (80, 48)
+        let fitted = try #require(PixelConverter.fit(white, width: width, height: height, pool: pool))
+        #expect(fitted.width == width && fitted.height == height && fitted.rtpTimestamp == 77)
+        func luma(_ x: Int, _ y: Int) -> UInt8 { fitted.planeY[y * fitted.strideY + x] }
+        let scale = min(80.0 / Double(size.width), 48.0 / Double(size.height))
+        let inner = (Int((Double(size.width) * scale).rounded()), Int((Double(size.height) * scale).rounded()))
+        let lit = (0..<height).reduce(0) { sum, y in sum + (0..<width).filter { luma($0, y) == 235 }.count }
+        #expect(lit == inner.0 * inner.1)
+        #expect(luma(width / 2, height / 2) == 235)
+        if inner.0 < width { #expect(luma(0, height / 2) == 16 && luma(width - 1, height / 2) == 16) }
+        if inner.1 < height { #expect(luma(width / 2, 0) == 16 && luma(width / 2, height - 1) == 16) }
+        #expect(PixelConverter.fit(white, width: 0, height: 48, pool: pool) == nil)
+        #expect(PixelConverter.fit(white, width: 20_000, height: 48, pool: pool) == nil)
+    }
+
     @Test("VID-10 BGRA to I420 and back is close, for odd sizes too", arguments: [(64, 48), (175, 143), (853, 3), (1, 1), (2, 1)])
     func thereAndBack(size: (width: Int, height: Int)) throws {
         let (width, height) = size

@@ -72,8 +72,7 @@ final class ChunkMaker {
 
     private func append(_ picture: PlanarFrame, slot: Int) throws(CodecError) {
         try closeFull(before: slot)
-        // An older picture than the cut before it, of a thread that was late.
-        guard slot >= start else { return }
+        guard slot >= start else { return assertionFailure("a picture before the chunk") }
         let encoder = try encoder(for: picture)
         if encoder.isEmpty {
             try encoder.begin(picture, slot: slot, chunkStart: start)

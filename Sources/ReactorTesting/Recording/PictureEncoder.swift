@@ -21,11 +21,15 @@ final class PictureEncoder {
         encoder = try VPXEncoder(settings: .init(codec: .vp9, bitsPerSecond: rate, threads: 1, speed: 9))
     }
 
-    /// Encodes the first picture of a chunk, which begins at `start`: it or the one before it is shown from there on.
+    /// Encodes the first picture of a chunk that begins at `start`. Up to it, or all along, the one before it is shown; where none
+    /// is, it is shown from the start.
     func begin(_ picture: PlanarFrame?, slot: Int, chunkStart start: Int) throws(CodecError) {
-        if let lastPicture, picture == nil || slot > start { try encode(lastPicture, slot: start, isKey: true) }
-        guard let picture else { return }
-        try append(picture, slot: slot)
+        guard let lastPicture else {
+            if let picture { try append(picture, slot: start) }
+            return
+        }
+        if picture == nil || slot > start { try encode(lastPicture, slot: start, isKey: true) }
+        if let picture { try append(picture, slot: slot) }
     }
 
     func append(_ picture: PlanarFrame, slot: Int) throws(CodecError) {

@@ -9,7 +9,7 @@ internal import ReactorCore
 internal import Synchronization
 
 final class SessionRecorder: Sendable {
-    /// What a recording needs of the process.
+    /// What a recording needs of the process. The clock is read under a lock: what comes later has a later time.
     struct Environment: Sendable {
         var now: @Sendable () -> MonotonicTime
         var unixMilliseconds: @Sendable () -> Int64
@@ -27,7 +27,7 @@ final class SessionRecorder: Sendable {
     private let store: Mutex<ChunkStore>
     /// Held while the worker codes; nil before the first work and after the last.
     private let maker = Mutex<ChunkMaker?>(nil)
-    private let pool = FrameBufferPool(maxCached: SessionRecorder.mostPictures)
+    private let pool = FrameBufferPool(maxCached: RecordingInbox.mostPictures)
 
     /// - Parameter pictureRate: what the video track declares; nil when there is none.
     init(id: String, pictureRate: Double?, hasSound: Bool, settings: RecordingSettings, environment: Environment) {
@@ -44,51 +44,39 @@ final class SessionRecorder: Sendable {
 
     /// `height` rows of `width` B, G, R, A pixels without padding, read during the call only.
     func push(bgra pixels: UnsafeRawBufferPointer, width: Int, height: Int) {
-        guard let slot = slotForPicture() else { return }
+        guard let slot = reserve() else { return }
         guard let picture = PixelConverter.bgraToI420(pixels, width: width, height: height, pool: pool) else {
-            return inbox.withLock { $0.counts.refusedPictures += 1 }
+            return inbox.withLock { $0.refuse(slot: slot) }
         }
-        enqueue(picture, slot: slot)
+        add(picture, slot: slot)
     }
 
     /// A picture that nobody writes to any more.
     func push(_ picture: PlanarFrame) {
-        guard let slot = slotForPicture() else { return }
-        enqueue(picture, slot: slot)
+        guard let slot = reserve() else { return }
+        add(picture, slot: slot)
     }
 
     /// Interleaved samples, any number, at 8, 16, 24, 32, 44.1 or 48 kHz with one or two channels; others are left out.
     func push(samples: UnsafeBufferPointer<Int16>, sampleRate: Int = 48_000, channels: Int = 1) {
         guard hasSound, (1...2).contains(channels), Self.soundRates.contains(sampleRate), samples.count % channels == 0 else { return }
-        let now = environment.now()
         let duration = SoundBlock.duration(samples: samples.count, sampleRate: sampleRate, channels: channels)
-        let starts = inbox.withLock { inbox -> Bool in
-            guard !inbox.isFinished, !inbox.hasFailed else { return false }
-            guard
-                inbox.waitingSamples + duration <= Self.mostSamples,
-                let start = inbox.timeline.onSound(samples: duration, now: now)
-            else {
-                inbox.counts.droppedSoundBlocks += 1
-                return false
-            }
-            inbox.waitingSamples += duration
-            inbox.append(samples, sampleRate: sampleRate, isStereo: channels == 2, start: start)
-            return inbox.schedules()
+        let starts = inbox.withLock { inbox in
+            inbox.add(samples, sampleRate: sampleRate, isStereo: channels == 2, duration: duration, now: environment.now())
+                && inbox.schedules()
         }
         if starts { schedule() }
     }
 
     /// Nothing follows. The last chunk is closed soon; the recording stays with its library for a while.
     func finish() {
-        let now = environment.now()
-        let starts = inbox.withLock { inbox -> Bool in
-            guard !inbox.isFinished else { return false }
-            inbox.isFinished = true
-            inbox.finishedAt = now
-            inbox.batch.recorded = inbox.timeline.slots(at: now)
-            inbox.batch.isLast = true
-            return inbox.schedules()
+        let (isEmpty, starts) = inbox.withLock { inbox in
+            guard !inbox.isFinished else { return (false, false) }
+            inbox.finish(now: environment.now())
+            if inbox.batch.recorded == 0, inbox.batch.items.isEmpty { return (true, false) }
+            return (false, inbox.schedules())
         }
+        if isEmpty { store.withLock { $0.finish() } }
         if starts { schedule() }
     }
 
@@ -108,8 +96,7 @@ final class SessionRecorder: Sendable {
         case .playlist(let text): return .ready(text)
         case .gone: return .unknown
         case .open(let last):
-            let now = environment.now()
-            let recorded = inbox.withLock { $0.timeline.slots(at: now) }
+            let recorded = inbox.withLock { $0.recorded(at: environment.now()) }
             if recorded >= last {
                 requestCut()
                 return .notReady(retryAfterSeconds: 0)
@@ -136,8 +123,7 @@ final class SessionRecorder: Sendable {
 
 extension SessionRecorder {
     private func answer(kind: String, durationSeconds: Double) -> ClipAnswer {
-        let now = environment.now()
-        let (recorded, hasFailed) = inbox.withLock { ($0.timeline.slots(at: now), $0.hasFailed) }
+        let (recorded, hasFailed) = inbox.withLock { ($0.recorded(at: environment.now()), $0.hasFailed) }
         if hasFailed { return .disabled }
         guard recorded > 0 else { return .noMedia }
         let oldest = RecordingGrid.seconds(store.withLock { $0.oldestSlot(now: recorded) })
@@ -157,10 +143,10 @@ extension SessionRecorder {
     /// playlist has it done. Returns in how many milliseconds everything up to now will be there.
     @discardableResult
     private func requestCut() -> Int64 {
-        let now = environment.now()
         enum Outcome { case later(Int64), queued(starts: Bool) }
         let outcome: Outcome = inbox.withLock { inbox in
-            let here = inbox.timeline.slots(at: now)
+            let now = environment.now()
+            let here = inbox.recorded(at: now)
             guard !inbox.isFinished else { return .queued(starts: false) }
             if let last = inbox.lastCutTime, now.nanoseconds(since: last) < Self.cutIntervalNanoseconds {
                 if here == inbox.lastCut { return .queued(starts: false) }
@@ -183,29 +169,13 @@ extension SessionRecorder {
 // MARK: - Hand-off
 
 extension SessionRecorder {
-    private func slotForPicture() -> Int? {
+    private func reserve() -> Int? {
         guard hasVideo else { return nil }
-        let now = environment.now()
-        return inbox.withLock { inbox in
-            guard !inbox.isFinished, !inbox.hasFailed else { return nil }
-            inbox.counts.pictures += 1
-            guard let slot = inbox.timeline.onPicture(now: now) else {
-                inbox.counts.skippedPictures += 1
-                return nil
-            }
-            return slot
-        }
+        return inbox.withLock { $0.reserve(now: environment.now()) }
     }
 
-    private func enqueue(_ picture: PlanarFrame, slot: Int) {
-        let starts = inbox.withLock { inbox -> Bool in
-            guard !inbox.isFinished, !inbox.hasFailed else { return false }
-            if inbox.waitingPictures >= Self.mostPictures { inbox.dropOldestPicture() }
-            inbox.batch.items.append(.picture(picture, slot: slot))
-            inbox.waitingPictures += 1
-            return inbox.schedules()
-        }
-        if starts { schedule() }
+    private func add(_ picture: PlanarFrame, slot: Int) {
+        if inbox.withLock({ $0.add(picture, slot: slot) && $0.schedules() }) { schedule() }
     }
 
     private func schedule() {
@@ -214,16 +184,7 @@ extension SessionRecorder {
 
     /// Worker thread: codes what has come.
     func work() {
-        let now = environment.now()
-        let batch = inbox.withLock { inbox in
-            var batch = ChunkMaker.Batch()
-            swap(&batch, &inbox.batch)
-            if !batch.isLast { batch.recorded = inbox.timeline.slots(at: now) }
-            inbox.waitingPictures = 0
-            inbox.waitingSamples = 0
-            inbox.isScheduled = false
-            return batch
-        }
+        let batch = inbox.withLock { $0.take(now: environment.now()) }
         guard store.withLock({ $0.state == .open }) else { return }
         do throws(CodecError) {
             let made = try code(batch)
@@ -261,8 +222,6 @@ extension SessionRecorder {
         maker.withLock { $0 = nil }
     }
 
-    private static let mostPictures = 4
-    private static let mostSamples = RecordingGrid.soundRate * 12
     private static let soundRates: Set<Int> = [8_000, 16_000, 24_000, 32_000, 44_100, 48_000]
     /// The vendor's answer, too.
     private static let longestRetrySeconds = 2.0

@@ -112,6 +112,10 @@ struct SoundBlock: Sendable {
     var isStereo: Bool
     var start: Int
 
+    var end: Int {
+        start + Self.duration(samples: samples.count, sampleRate: sampleRate, channels: isStereo ? 2 : 1)
+    }
+
     /// Of so many samples, at 48 kHz and per channel.
     static func duration(samples: Int, sampleRate: Int, channels: Int) -> Int {
         samples / channels * RecordingGrid.soundRate / sampleRate

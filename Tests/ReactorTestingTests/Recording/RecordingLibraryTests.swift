@@ -108,4 +108,35 @@ struct RecordingLibraryTests {
         #expect(counts.pictures == 20)
         #expect(try ChunkDecoder.pictures(clip.chunks).count == 20 - Int(counts.skippedPictures + counts.replacedPictures))
     }
+
+    @Test("pictures and sound from several threads at once, with requests between them, make one recording that plays")
+    func manyThreads() async throws {
+        let library = RecordingLibrary()
+        let recorder = try #require(library.makeRecorder(pictureRate: 30, hasSound: true))
+        await withTaskGroup(of: Void.self) { group in
+            for worker in 0..<4 {
+                group.addTask {
+                    for round in 0..<60 {
+                        let pixels = NumberedPicture.bgra(round, width: 64 + worker * 16, height: 48)
+                        pixels.withUnsafeBytes { recorder.push(bgra: $0, width: 64 + worker * 16, height: 48) }
+                        Tone.samples(hertz: 440, rate: 48_000, count: 240).withUnsafeBufferPointer { recorder.push(samples: $0) }
+                        if round % 7 == worker { _ = recorder.clip(durationSeconds: 1) }
+                        try? await Task.sleep(for: .milliseconds(10))
+                    }
+                }
+            }
+        }
+        recorder.finish()
+        recorder.finish()
+        while !recorder.isComplete { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(!recorder.hasFailed)
+        let clip = try LoadedClip(recorder.recording(), in: library)
+        let counts = recorder.counts
+        #expect(counts.pictures == 240)
+        let pictures = try ChunkDecoder.pictures(clip.chunks)
+        #expect(zip(pictures, pictures.dropFirst()).allSatisfy { $0.time < $1.time })
+        // A chunk may begin with the picture before it, again.
+        #expect(pictures.count >= 240 - Int(counts.skippedPictures + counts.replacedPictures))
+        #expect(pictures.count <= 240 - Int(counts.skippedPictures + counts.replacedPictures) + clip.chunks.count)
+    }
 }

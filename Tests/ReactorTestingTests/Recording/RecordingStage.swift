@@ -177,9 +177,12 @@ enum NumberedPicture {
 
 enum Tone {
     static func samples(hertz: Double, rate: Int, channels: Int = 1, from start: Int = 0, count: Int) -> [Int16] {
-        (0..<count).flatMap { index in
-            let turn = Double(start + index) * hertz / Double(rate)
-            return [Int16](repeating: Int16(sine(turn - turn.rounded(.down)) * 12_000), count: channels)
+        [Int16](unsafeUninitializedCapacity: count * channels) { buffer, written in
+            written = count * channels
+            for index in 0..<written {
+                let turn = Double(start + index / channels) * hertz / Double(rate)
+                buffer.initializeElement(at: index, to: Int16(sine(turn - turn.rounded(.down)) * 12_000))
+            }
         }
     }
 

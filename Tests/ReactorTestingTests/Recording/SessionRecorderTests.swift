@@ -305,6 +305,57 @@ struct SessionRecorderTests {
         #expect(numbers.filter { $0 >= 626 } == Array(626..<660))
         #expect(numbers == numbers.sorted())
     }
+
+    @Test("whatever a model does, chunks follow one another without a gap, and play", arguments: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 19])
+    func random(seed: UInt64) throws {
+        var generator = SplitMix(state: seed)
+        let stage = RecordingStage(width: 32, height: 32)
+        let hasVideo = seed % 5 != 0
+        let recorder = try stage.recorder(
+            pictureRate: hasVideo ? [0.5, 5, 30, 60].randomElement(using: &generator) : nil, hasSound: !hasVideo || seed % 3 != 0)
+        for _ in 0..<200 {
+            switch Int.random(in: 0..<20, using: &generator) {
+            case 0: _ = recorder.clip(durationSeconds: .random(in: 0.01...20, using: &generator))
+            case 1: stage.advance(seconds: .random(in: 0...8, using: &generator))
+            case 2: stage.setHeldUp(true)
+            case 3: stage.pushTone(recorder, samples: .random(in: 0...100_000, using: &generator))
+            case 4...6: stage.setHeldUp(false)
+            case 7...12: stage.pushTone(recorder, samples: .random(in: 1...2000, using: &generator))
+            default: stage.pushPicture(recorder)
+            }
+            stage.advance(seconds: .random(in: 0...0.08, using: &generator))
+        }
+        stage.setHeldUp(false)
+        recorder.finish()
+        #expect(recorder.isComplete && !recorder.hasFailed)
+        guard case .ready(let ready) = recorder.recording() else { return }
+        let clip = try LoadedClip(.ready(ready), in: stage.library)
+        #expect(abs(clip.durations.reduce(0) { $0 + (Double($1) ?? 0) } - ready.endMarker) < 0.001 * Double(clip.chunks.count))
+        var ends: [UInt64: UInt64] = [:]
+        for chunk in clip.chunks {
+            for fragment in MP4Fragment.parse(chunk) {
+                #expect(fragment.decodeTime == ends[fragment.track, default: 0], "track \(fragment.track)")
+                #expect(fragment.samples.first?.isSync == true && fragment.samples.allSatisfy { $0.duration > 0 })
+                ends[fragment.track] = fragment.end
+            }
+        }
+        if hasVideo {
+            #expect(ends[1] == UInt64((ready.endMarker * 15_360).rounded()))
+            _ = try ChunkDecoder.pictures(clip.chunks)
+        }
+        _ = try ChunkDecoder.sound(clip.chunks)
+    }
+}
+
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+        return z ^ (z >> 31)
+    }
 }
 
 extension Tone {
