@@ -4,17 +4,8 @@ private import Synchronization
 
 /// Both directions between the runtime and one connection. Any thread.
 final class NetworkPath: DatagramImpairment {
-    /// What a connection keeps to itself, and does not hear, without telling anybody.
-    enum Silence: Hashable, Sendable {
-        case nothing
-        /// Pictures and sound; data channels go on.
-        case media
-        /// Everything but the connectivity checks of ICE, so that to the client it looks like a server that hangs.
-        case everything
-    }
-
     private struct State {
-        var silence = Silence.nothing
+        var silence = LocalSilence.none
         var outgoing: ShapedLink
         var incoming: ShapedLink
     }
@@ -40,7 +31,7 @@ final class NetworkPath: DatagramImpairment {
         tally.count(.overflowed, .incoming, by: overflowed.1)
     }
 
-    func setSilence(_ silence: Silence) { state.withLock { $0.silence = silence } }
+    func setSilence(_ silence: LocalSilence) { state.withLock { $0.silence = silence } }
 
     // MARK: DatagramImpairment
 
@@ -85,10 +76,10 @@ final class NetworkPath: DatagramImpairment {
     }
 }
 
-extension NetworkPath.Silence {
+extension LocalSilence {
     fileprivate func covers(_ datagram: UnsafeRawBufferPointer) -> Bool {
         switch self {
-        case .nothing: false
+        case .none: false
         // SRTP and SRTCP (RFC 7983 §7).
         case .media: datagram.first.map { (128...191).contains($0) } ?? false
         case .everything: true

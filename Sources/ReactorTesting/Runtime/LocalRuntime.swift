@@ -52,6 +52,7 @@ public actor LocalRuntime {
         public init() {}
     }
 
+    nonisolated let faults = FaultPlan()
     private nonisolated let http: RuntimeHTTP
     private nonisolated let recordings: RecordingLibrary
 
@@ -84,7 +85,8 @@ public actor LocalRuntime {
         self.recordings = recordings
         do throws(HTTPServerError) {
             http = try RuntimeHTTP(
-                service: core, recordings: recordings, uploads: uploads, events: events, host: host, port: port)
+                service: core, recordings: recordings, uploads: uploads, events: events, host: host, port: port,
+                interceptor: { [faults] request, next in await faults.intercept(request, next) })
         } catch {
             throw ReactorError(.networkError, "the runtime cannot listen on \(host):\(port): \(error)", operation: "create")
         }

@@ -15,7 +15,7 @@ internal import ReactorCore
 public actor LocalSession {
     /// The id in the runtime's URLs; all local sessions have the same.
     public nonisolated let id: String
-    private nonisolated let core: RuntimeCore
+    nonisolated let core: RuntimeCore
     private nonisolated let media: SessionMedia
 
     init(id: String, core: RuntimeCore, media: SessionMedia) {

@@ -30,6 +30,7 @@ final class RuntimeConnection {
 
     var negotiation = Negotiation.running
     var peer: PeerConnection?
+    let path: NetworkPath
     /// Decided by the client's first frame.
     var encoding: ChannelEncoding?
     var lastHeard: MonotonicTime
@@ -38,8 +39,9 @@ final class RuntimeConnection {
     /// The labels of the two channels; anything but `control` is the data channel (wire-protocol 5.1).
     private var labels: [MessageChannel: String] = [:]
 
-    init(key: ConnectionKey, offer: String, session: LiveSession, now: MonotonicTime, deadline: MonotonicTime) {
+    init(key: ConnectionKey, offer: String, session: LiveSession, path: NetworkPath, now: MonotonicTime, deadline: MonotonicTime) {
         self.key = key
+        self.path = path
         self.offer = offer
         self.deadline = deadline
         lastHeard = now

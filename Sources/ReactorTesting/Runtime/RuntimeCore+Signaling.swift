@@ -74,7 +74,7 @@ extension RuntimeCore: RuntimeService {
         if let replaced = connections[id] { drop(replaced) }
         let now = NetworkThread.now()
         let connection = RuntimeConnection(
-            key: makeKey(id: id), offer: request.sdp, session: session, now: now,
+            key: makeKey(id: id), offer: request.sdp, session: session, path: network.makePath(), now: now,
             deadline: now + settings.negotiationTimeout)
         connections[id] = connection
         publish()
@@ -92,7 +92,7 @@ extension RuntimeCore: RuntimeService {
         let key = connection.key
         let tracks = model.tracks.map(TrackDeclaration.init)
         var configuration = settings.peerConfiguration
-        configuration.impairment = network.makePath()
+        configuration.impairment = connection.path
         let peer = try await PeerConnection(
             configuration: configuration, tracks: tracks, remoteTracks: connection.inputs,
             localTracks: connection.outputs

@@ -20,9 +20,9 @@ enum Interop {
 
     /// Runs `body` with a runtime of its own, and stops that whatever happens.
     static func withRuntime<R>(
-        _ environment: [String: String] = [:], _ body: (RuntimeProcess) async throws -> R
+        _ environment: [String: String] = [:], model: String = "probe", _ body: (RuntimeProcess) async throws -> R
     ) async throws -> R {
-        let runtime = try await RuntimeProcess.start(environment: environment)
+        let runtime = try await RuntimeProcess.start(model: model, environment: environment)
         do {
             let result = try await body(runtime)
             await runtime.stop()
