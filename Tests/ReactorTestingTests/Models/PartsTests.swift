@@ -55,6 +55,14 @@ struct PartsTests {
         #expect(clock.due(at: 10.02) == 960)
     }
 
+    @Test("SHA-256 of the standard's examples")
+    func digests() {
+        #expect(SHA256.hexText([]) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+        #expect(SHA256.hexText("abc".utf8) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        let long = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"
+        #expect(SHA256.hexText(long.utf8) == "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1")
+    }
+
     @Test("A PNG file becomes a picture; what is transparent is dark")
     func png() throws {
         let image = try PNGImage.decode(bytes: Data(base64Encoded: Self.twoPixels)!)
@@ -87,4 +95,8 @@ struct PartsTests {
 
     /// A red pixel and a transparent one, RGBA.
     private static let twoPixels = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAYAAAD0In+KAAAAEUlEQVR4nGP4z8Dwn/MEJwMAD4oC2er5Pe0AAAAASUVORK5CYII="
+
+    /// 8 by 8, RGB.
+    static let redSquare =
+        "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGN4xsWFFTEMLQkAozA+gZHm+Z8AAAAASUVORK5CYII="
 }
