@@ -55,18 +55,16 @@ struct RecordCommand {
                 try await reactor.connect(sessionID: connection.sessionID)
                 try await target.watch(reactor, seconds: seconds, line)
             }
-            // Interrupting ends the recording, not the command; once more ends that as well.
-            let signals = Terminal.onInterrupt { watching.cancel() }
-            defer { signals.forEach { $0.cancel() } }
-            let result: Result<ClipTarget.Outcome, any Error>
-            do {
+            let fetching = Task {
                 do {
                     try await watching.value
                 } catch is CancellationError where reactor.status == .ready {}
-                result = .success(try await target.fetch(reactor, line) { try await reactor.requestRecording() })
-            } catch {
-                result = .failure(error)
+                return try await target.fetch(reactor, line) { try await reactor.requestRecording() }
             }
+            // Interrupting ends the recording, not the command; once more ends that as well.
+            let signals = Terminal.onInterrupt({ watching.cancel() }, { fetching.cancel() })
+            defer { signals.forEach { $0.cancel() } }
+            let result = await fetching.result
             try? await reactor.disconnect()
             reactor.close()
             return try result.get()

@@ -16,6 +16,8 @@ final class PushReport: Sendable {
         var track: Track?
         var counters: TrackCounters?
         var stats: ConnectionStats?
+        /// Of the frames sent; the statistics of a track that was unpublished name none.
+        var size: (width: Int, height: Int)?
         var hasAudio = false
     }
 
@@ -42,7 +44,12 @@ final class PushReport: Sendable {
     }
 
     func pushedAudio(seconds: Double) { state.withLock { $0.audioSeconds += seconds } }
-    func update(_ stats: ConnectionStats) { state.withLock { $0.stats = stats } }
+    func update(_ stats: ConnectionStats) {
+        state.withLock { state in
+            state.stats = stats
+            if let video = state.video, video.frameWidth > 0 { state.size = (video.frameWidth, video.frameHeight) }
+        }
+    }
 
     func note(_ reactor: Reactor) {
         let status = reactor.status
@@ -74,7 +81,7 @@ final class PushReport: Sendable {
             if let first = state.firstPushAt, let last = state.lastPushAt, last > first {
                 parts.append(String(format: "%.1f fps", Double(state.frames - 1) * 1e6 / Double(last - first)))
             }
-            if let video = state.video { parts.append("\(video.frameWidth)x\(video.frameHeight) \(video.codec ?? "")") }
+            if let size = state.size { parts.append("\(size.width)x\(size.height) \(state.video?.codec ?? "")") }
             if let rate = state.stats?.outgoingBitrateBPS { parts.append(String(format: "%.2f Mbit/s", rate / 1e6)) }
             if let rtt = state.stats?.rttMS { parts.append(String(format: "rtt %.1f ms", rtt)) }
             if let counters = state.counters { parts.append("skipped \(counters.replacedBeforeEncoding)") }
@@ -113,7 +120,7 @@ final class PushReport: Sendable {
                 "frames": .number(Double(state.frames)), "fps": number(fps), "seconds": number(seconds),
                 "encoded": number(state.counters.map { Double($0.encoded) }),
                 "skipped": number(state.counters.map { Double($0.replacedBeforeEncoding) }),
-                "width": number(video.map { Double($0.frameWidth) }), "height": number(video.map { Double($0.frameHeight) }),
+                "width": number(state.size.map { Double($0.width) }), "height": number(state.size.map { Double($0.height) }),
                 "codec": video?.codec.map(JSONValue.string) ?? .null, "bitrate_bps": number(bitrate, 1),
                 "packets_sent": number(video.map { Double($0.packetsSent) }),
                 "packets_lost": number(video.map { Double($0.packetsLost) }), "rtt_ms": number(state.stats?.rttMS),

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Foundation
+internal import Synchronization
 
 /// What goes to the user beside the result: status lines and messages on standard error.
 enum Terminal {
@@ -12,19 +13,27 @@ enum Terminal {
 
     static func clearStatus() { FileHandle.standardError.write(Data("\r\u{1B}[2K".utf8)) }
 
-    /// Runs `body` once on the first SIGINT or SIGTERM; a second one ends the process the usual way.
-    static func onInterrupt(_ body: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
-        [SIGINT, SIGTERM].map { number in
+    /// Runs `bodies` one by one, each on a SIGINT or SIGTERM; the signal after the last one ends the process the usual way.
+    static func onInterrupt(_ bodies: @Sendable () -> Void...) -> [any DispatchSourceSignal] {
+        let next = Turn()
+        return [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
-                TerminalState.install(for: number)
-                body()
+                let index = next.take()
+                if index + 1 >= bodies.count { [SIGINT, SIGTERM].forEach(TerminalState.install) }
+                if index < bodies.count { bodies[index]() }
             }
             source.resume()
             return source
         }
     }
+}
+
+/// 0, 1, 2, …
+private final class Turn: Sendable {
+    private let value = Atomic(0)
+    func take() -> Int { value.wrappingAdd(1, ordering: .relaxed).oldValue }
 }
 
 /// What this process has cost so far.

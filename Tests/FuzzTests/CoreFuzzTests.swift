@@ -30,6 +30,7 @@ import Testing
         for seed in 0..<UInt64(Self.rounds) {
             let input = Self.input(seed: seed, samples: Self.protobufSamples)
             CoreFuzz.serverFrame(input)
+            CoreFuzz.clientFrame(input)
             #expect(CoreFuzz.protobuf(input), "seed \(seed)")
         }
     }
@@ -39,6 +40,7 @@ import Testing
         for seed in 0..<UInt64(Self.rounds) {
             let input = Self.input(seed: seed, samples: Self.jsonSamples)
             CoreFuzz.serverFrame(input)
+            CoreFuzz.clientFrame(input)
             #expect(CoreFuzz.json(input), "seed \(seed)")
         }
     }
@@ -48,12 +50,24 @@ import Testing
         for seed in 0..<UInt64(Self.rounds) { CoreFuzz.httpBody(Self.input(seed: seed, samples: Self.jsonSamples)) }
     }
 
+    private static let playlistSamples = [
+        "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-MEDIA-SEQUENCE:7\n#EXT-X-MAP:URI=\"/clips/init.mp4\",BYTERANGE=\"800@0\"\n#EXTINF:4.000,\n#EXT-X-BYTERANGE:100@5\n../c0.m4s?a=b\n#EXT-X-BYTERANGE:100\nhttps://other:8443/c1.m4s\n#EXT-X-ENDLIST\n"
+    ].map { Array($0.utf8) }
+
+    @Test("HLS-03 mutated and random playlists never trap, and name only what can be fetched")
+    func playlists() {
+        for seed in 0..<UInt64(Self.rounds) {
+            #expect(CoreFuzz.playlist(Self.input(seed: seed, samples: Self.playlistSamples)), "seed \(seed)")
+        }
+    }
+
     @Test("every truncation of a real frame is handled")
     func truncations() {
         for sample in Self.protobufSamples + Self.jsonSamples {
             for count in 0...sample.count {
                 let part = Array(sample.prefix(count))
                 CoreFuzz.serverFrame(part)
+                CoreFuzz.clientFrame(part)
                 CoreFuzz.httpBody(part)
                 #expect(CoreFuzz.protobuf(part) && CoreFuzz.json(part))
             }

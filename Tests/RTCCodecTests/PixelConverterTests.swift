@@ -91,6 +91,49 @@ struct PixelConverterTests {
         #expect(zip(original, back).map { abs(Int($0) - Int($1)) }.max() ?? 255 <= 8)
     }
 
+    @Test(
+        "VID-10 a picture pushed as I420 or NV12 keeps its planes, for odd sizes too", arguments: [(64, 48), (175, 143), (853, 3), (1, 1)])
+    func planes(size: (width: Int, height: Int)) throws {
+        let (width, height) = size
+        let pool = FrameBufferPool()
+        let original = Pictures.moving(width: width, height: height, time: 3, pool: pool)
+        var i420 = [UInt8](repeating: 0, count: PixelConverter.tightByteCount(width: width, height: height))
+        #expect(i420.withUnsafeMutableBytes { PixelConverter.copyTight(original, into: $0) })
+        let chroma = original.chromaWidth * original.chromaHeight
+        var nv12 = Array(i420[..<(width * height)])
+        for index in 0..<chroma { nv12 += [i420[width * height + index], i420[width * height + chroma + index]] }
+        for (layout, bytes) in [(PixelLayout.i420, i420), (.nv12, nv12)] {
+            let frame = bytes.withUnsafeBytes { PixelConverter.toI420($0, layout: layout, width: width, height: height, pool: pool) }
+            #expect(Pictures.md5(try #require(frame)) == Pictures.md5(original), "\(layout)")
+            // One byte short is refused.
+            #expect(
+                bytes.dropLast().withUnsafeBytes {
+                    PixelConverter.toI420($0, layout: layout, width: width, height: height, pool: pool) == nil
+                })
+        }
+    }
+
+    @Test("Sizes that cannot be are refused in every layout", arguments: PixelLayout.allCases)
+    func badSizes(layout: PixelLayout) {
+        let bytes = [UInt8](repeating: 0, count: 64)
+        for (width, height) in [(0, 4), (4, 0), (-1, 4), (4, -1), (Int.max, 4), (20_000, 1)] {
+            #expect(
+                bytes.withUnsafeBytes {
+                    PixelConverter.toI420($0, layout: layout, width: width, height: height, pool: FrameBufferPool()) == nil
+                })
+        }
+    }
+
+    @Test("BGRA and RGBA go through the same door")
+    func packedLayouts() throws {
+        let pool = FrameBufferPool()
+        let bgra: [UInt8] = (0..<(8 * 6)).flatMap { [UInt8(truncatingIfNeeded: $0 * 5), 90, 200, 255] as [UInt8] }
+        let rgba: [UInt8] = (0..<(8 * 6)).flatMap { [200, 90, UInt8(truncatingIfNeeded: $0 * 5), 255] as [UInt8] }
+        let one = bgra.withUnsafeBytes { PixelConverter.toI420($0, layout: .bgra, width: 8, height: 6, pool: pool) }
+        let other = rgba.withUnsafeBytes { PixelConverter.toI420($0, layout: .rgba, width: 8, height: 6, pool: pool) }
+        #expect(Pictures.md5(try #require(one)) == Pictures.md5(try #require(other)))
+    }
+
     @Test("RGBA is BGRA with red and blue exchanged, both ways")
     func rgba() throws {
         let pool = FrameBufferPool()

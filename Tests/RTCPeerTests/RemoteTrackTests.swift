@@ -47,6 +47,29 @@ import Testing
         #expect(track.firstFrameTime == nil)
     }
 
+    @Test("of several sources only the one whose gate is open gets through; the others' frames are counted there")
+    func gate() async throws {
+        let target = RemoteTrack(name: "t")
+        let holder = RemoteTrack(forwardingTo: target)
+        let other = RemoteTrack(forwardingTo: target)
+        let video = target.addVideoConsumer()
+        let audio = target.addAudioConsumer(capacityBlocks: 4)
+        holder.deliver(picture(1))
+        #expect(holder.counts.dropped == 1 && target.counts.received == 0)
+        holder.setForwarding(true)
+        other.deliver(picture(2))
+        other.deliver(block(2))
+        holder.deliver(picture(3))
+        holder.deliver(block(3))
+        #expect(holder.isVideoPending)
+        #expect(await video.next()?.planes.rtpTimestamp == 3)
+        #expect(await audio.next()?.samples == [3])
+        #expect(other.counts.dropped == 2)
+        holder.setForwarding(false)
+        holder.deliver(picture(4))
+        #expect(target.counts.received == 2 && !target.isVideoPending)
+    }
+
     @Test("cancelling one consumer ends it and leaves the other")
     func cancelOne() async {
         let track = RemoteTrack(name: "t")

@@ -33,6 +33,7 @@ final class EventHub: Sendable {
     let statusUpdates = Broadcaster<ReactorStatus>()
     let messages = Broadcaster<JSONValue>()
     let runtimeMessages = Broadcaster<JSONValue>()
+    let runtimeEvents = Broadcaster<RuntimeEvent>()
     let errors = Broadcaster<ReactorError>()
 
     init(queue: DispatchQueue?) {
@@ -79,6 +80,7 @@ final class EventHub: Sendable {
 
     func post(runtimeMessage: JSONValue) {
         runtimeMessages.send(runtimeMessage)
+        if runtimeEvents.subscriberCount > 0 { runtimeEvents.send(RuntimeEvent(runtimeMessage)) }
         post(runtimeMessage, to: \.runtimeMessage)
     }
 
@@ -122,6 +124,7 @@ final class EventHub: Sendable {
         statusUpdates.finish()
         messages.finish()
         runtimeMessages.finish()
+        runtimeEvents.finish()
         errors.finish()
     }
 }

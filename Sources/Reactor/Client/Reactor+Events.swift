@@ -44,4 +44,8 @@ extension Reactor {
     /// Messages of the platform from now on, as a sequence. Each access is a stream of its own that keeps the newest 64 and
     /// ends when the client is closed or released.
     public nonisolated var runtimeMessages: AsyncStream<JSONValue> { state.hub.runtimeMessages.makeStream(bufferingNewest: 64) }
+
+    /// The same as typed values: a clip that is ready or failed, a moderation notice, and anything else as it came. Each access
+    /// is a stream of its own that keeps the newest 64 and ends when the client is closed or released.
+    public nonisolated var runtimeEvents: AsyncStream<RuntimeEvent> { state.hub.runtimeEvents.makeStream(bufferingNewest: 64) }
 }

@@ -1,4 +1,4 @@
-internal import RTCBase
+package import RTCBase
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -56,7 +56,7 @@ public struct OutgoingVideoFrame: Sendable {
 }
 
 extension PixelFormat {
-    var layout: PixelLayout {
+    package var layout: PixelLayout {
         switch self {
         case .bgra: .bgra
         case .rgba: .rgba

@@ -162,7 +162,9 @@ extension RuntimeCore {
     func dropConnections(of handle: LocalSession) async {
         guard session?.handle === handle else { return }
         let dropped = Array(connections.values)
-        for connection in dropped { drop(connection) }
+        for connection in dropped { detach(connection, from: session) }
+        publish()
+        await closeAll(dropped.compactMap(\.peer)) { await $0.close() }
     }
 
     func endSession(of handle: LocalSession, moderates: Bool, reason: String) async {

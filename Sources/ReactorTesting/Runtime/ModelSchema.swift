@@ -5,16 +5,16 @@ internal import ReactorCore
 
 /// Writes what `requestSchema()` and `GET /schema` return.
 enum ModelSchema {
-    static func document(of model: any LocalModel) -> WireValue {
+    static func document(name: String, tracks: [LocalTrack], commands: [LocalCommand]) -> WireValue {
         var paths: [String: WireValue] = [:]
-        for command in model.commands ?? [] { paths["/events/\(command.name)"] = .object(["post": operation(command)]) }
+        for command in commands { paths["/events/\(command.name)"] = .object(["post": operation(command)]) }
         return .object([
             "openapi": "3.1.0",
-            "info": .object(["title": .string(model.name), "version": "v0.0.0", "description": ""]),
+            "info": .object(["title": .string(name), "version": "v0.0.0", "description": ""]),
             "paths": .object(paths),
             "webhooks": .object([:]),
             "components": .object(["schemas": .object(["ReactorUploadReference": uploadReference])]),
-            "x-reactor": .object(["tracks": .list(model.tracks.map(track))]),
+            "x-reactor": .object(["tracks": .list(tracks.map(track))]),
         ])
     }
 

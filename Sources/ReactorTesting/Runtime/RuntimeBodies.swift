@@ -9,14 +9,14 @@ enum RuntimeBodies {
 
     /// Answer of `/start_session` and `/session`.
     static func descriptor(
-        model: any LocalModel, state: RuntimeSessionMachine.State, recordsSessions: Bool, chunkSeconds: Int
+        name: String, tracks: [LocalTrack], state: RuntimeSessionMachine.State, recordsSessions: Bool, chunkSeconds: Int
     ) -> WireValue {
         let transport = WireValue.object(["protocol": "webrtc", "version": "1.0"])
         return .object([
             "session_id": .string(sessionID),
             "state": .string(state.rawValue),
             "cluster": "local",
-            "model": .object(["name": .string(model.name)]),
+            "model": .object(["name": .string(name)]),
             "server_info": .object(["server_version": .string(ReactorSDK.version)]),
             "selected_transport": transport,
             "transports": .list([transport]),
@@ -26,7 +26,7 @@ enum RuntimeBodies {
             "capabilities": .object([
                 "protocol_version": "v0",
                 "tracks": .list(
-                    model.tracks.map {
+                    tracks.map {
                         .object([
                             "name": .string($0.name), "kind": .string($0.kind.rawValue), "direction": .string($0.direction.rawValue),
                         ])

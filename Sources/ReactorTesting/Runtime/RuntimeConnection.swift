@@ -31,8 +31,11 @@ final class RuntimeConnection {
     var negotiation = Negotiation.running
     var peer: PeerConnection?
     let path: NetworkPath
-    /// Decided by the client's first frame.
+    /// Decided by the client's first frame, or else when `encodingDeadline` has come.
     var encoding: ChannelEncoding?
+    /// What there is to say until then.
+    var unencoded = BoundedQueue<ServerMessage>(capacity: 64)
+    var encodingDeadline: MonotonicTime?
     var lastHeard: MonotonicTime
     var held = BoundedQueue<HeldMessage>(capacity: 64)
     private(set) var isOpen = false

@@ -32,7 +32,7 @@ extension RuntimeCore {
 
     private func receive(_ message: RuntimeConnection.HeldMessage, on connection: RuntimeConnection) {
         let encoding = connection.encoding ?? ChannelEncoding(firstFrame: message.bytes, isText: message.isText)
-        connection.encoding = encoding
+        decide(encoding, for: connection)
         do throws(WireFormatError) {
             handle(try ClientFrameDecoder.decode(channel: message.channel, encoding: encoding, bytes: message.bytes), on: connection)
         } catch {
@@ -53,7 +53,7 @@ extension RuntimeCore {
             if !connection.commands.append(CommandQueue.Request(requestID: id, command: command)) {
                 reply(.error(ErrorMessage(code: "internal_error", message: "too many commands wait")), on: .data)
             }
-        case .requestSchema: reply(.schema(ModelSchema.document(of: model)))
+        case .requestSchema: reply(.schema(schemaDocument))
         case .requestClip(let seconds): reply(content(session?.recorder?.clip(durationSeconds: seconds)))
         case .requestRecording: reply(content(session?.recorder?.recording()))
         case .publishTrack(let name):
@@ -88,14 +88,27 @@ extension RuntimeCore {
 
     // MARK: Out
 
+    /// What waited for it goes out. Deciding again does nothing.
+    func decide(_ encoding: ChannelEncoding, for connection: RuntimeConnection) {
+        guard connection.encoding == nil else { return }
+        connection.encoding = encoding
+        connection.encodingDeadline = nil
+        while let message = connection.unencoded.popFirst() { send(message, to: connection) }
+    }
+
     /// Sends one message; what cannot go is dropped and counted (wire-protocol 5.7).
     ///
     /// - Returns: false when the client will not get it.
     @discardableResult
     func send(_ message: ServerMessage, to connection: RuntimeConnection) -> Bool {
         guard connection.isOpen, let peer = connection.peer else { return false }
+        guard let encoding = connection.encoding else {
+            if connection.unencoded.append(message) { return true }
+            drops.count(.subscriberOverflow)
+            return false
+        }
         do {
-            guard let frame = try ServerFrameEncoder.encode(message, connection.encoding ?? .v1) else { return true }
+            guard let frame = try ServerFrameEncoder.encode(message, encoding) else { return true }
             let label = connection.label(frame.channel)
             try peer.assumeIsolated { try $0.send(frame.bytes, isText: frame.isText, channel: label) }
             return true

@@ -12,7 +12,8 @@ extension RuntimeCore: RuntimeService {
 
     func descriptor() async -> WireValue {
         RuntimeBodies.descriptor(
-            model: model, state: machine.state, recordsSessions: recordings != nil, chunkSeconds: RecordingGrid.chunkSeconds)
+            name: modelName, tracks: tracks, state: machine.state, recordsSessions: recordings != nil,
+            chunkSeconds: RecordingGrid.chunkSeconds)
     }
 
     func stopSession(moderates: Bool, reason: String) async throws(RouteFailure) {
@@ -35,7 +36,7 @@ extension RuntimeCore: RuntimeService {
         return reason.isEmpty ? nil : .sessionEnded(reason: String(reason.prefix(64)))
     }
 
-    func schema() async throws(RouteFailure) -> WireValue { ModelSchema.document(of: model) }
+    func schema() async throws(RouteFailure) -> WireValue { schemaDocument }
 
     func requireSession(_ id: String) async throws(RouteFailure) {
         guard machine.state.isLive else { throw RouteFailure(400, "No session running") }
@@ -57,7 +58,7 @@ extension RuntimeCore: RuntimeService {
         let free = Self.mintedIDs.filter { !registered.contains($0) && connections[$0] == nil }
         guard let id = free.randomElement() else { throw RouteFailure(503, "No connection ids left") }
         registered.insert(id)
-        return RuntimeBodies.registration(id: id, tracks: model.tracks)
+        return RuntimeBodies.registration(id: id, tracks: tracks)
     }
 
     // MARK: Offers
@@ -90,11 +91,11 @@ extension RuntimeCore: RuntimeService {
 
     private func negotiate(_ connection: RuntimeConnection, _ request: OfferRequest) async throws(PeerError) -> String {
         let key = connection.key
-        let tracks = model.tracks.map(TrackDeclaration.init)
+        let declarations = tracks.map(TrackDeclaration.init)
         var configuration = settings.peerConfiguration
         configuration.impairment = connection.path
         let peer = try await PeerConnection(
-            configuration: configuration, tracks: tracks, remoteTracks: connection.inputs,
+            configuration: configuration, tracks: declarations, remoteTracks: connection.inputs,
             localTracks: connection.outputs
         ) { [weak self] event in
             self?.assumeIsolated { $0.handle(event, from: key) }

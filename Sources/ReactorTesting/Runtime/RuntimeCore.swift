@@ -11,6 +11,10 @@ internal import ReactorCore
 /// The state of one runtime; an actor on the network thread.
 actor RuntimeCore {
     nonisolated let model: any LocalModel
+    /// As the model declared them at the start.
+    nonisolated let tracks: [LocalTrack]
+    nonisolated let modelName: String
+    nonisolated let schemaDocument: WireValue
     nonisolated let settings: RuntimeSettings
     nonisolated let contract: CommandContract
     nonisolated let uploads: UploadStore
@@ -34,6 +38,8 @@ actor RuntimeCore {
     private var lastGeneration: UInt64 = 0
     private var timer: PeerTimer?
     private var armedDeadline: MonotonicTime?
+    /// When finished recordings are looked at, while there are any.
+    private var nextSweep: MonotonicTime?
     private var waitingForEnd: [CheckedContinuation<Void, Never>] = []
 
     init(
@@ -45,7 +51,11 @@ actor RuntimeCore {
         self.uploads = uploads
         self.recordings = recordings
         self.network = network
-        contract = CommandContract(model.commands)
+        tracks = model.tracks
+        modelName = model.name
+        let commands = model.commands
+        schemaDocument = ModelSchema.document(name: modelName, tracks: tracks, commands: commands ?? [])
+        contract = CommandContract(commands)
         machine = RuntimeSessionMachine(orphanTimeout: settings.orphanTimeout)
         slots = PublisherSlots(tracks: [String]())
         machine.modelLoaded()
@@ -59,16 +69,16 @@ actor RuntimeCore {
         } catch {
             throw RouteFailure(error, verb: "start")
         }
-        slots = PublisherSlots(tracks: model.tracks.filter { $0.direction == .sendonly }.map(\.name))
+        slots = PublisherSlots(tracks: tracks.filter { $0.direction == .sendonly }.map(\.name))
         registered = []
         earlyCandidates = [:]
-        let outputs = model.tracks.filter { $0.direction == .recvonly }
+        let outputs = tracks.filter { $0.direction == .recvonly }
         let recorder = recordings?.makeRecorder(
             id: recordingID, pictureRate: outputs.first { $0.kind == .video }?.rate,
             hasSound: outputs.contains { $0.kind == .audio })
-        let media = SessionMedia(tracks: model.tracks, recorder: recorder)
+        let media = SessionMedia(tracks: tracks, recorder: recorder)
         let handle = LocalSession(id: RuntimeBodies.sessionID, core: self, media: media)
-        session = LiveSession(tracks: model.tracks, media: media, recorder: recorder, handle: handle)
+        session = LiveSession(tracks: tracks, media: media, recorder: recorder, handle: handle)
         publish()
     }
 
@@ -78,15 +88,13 @@ actor RuntimeCore {
         session = nil
         let leaving = connections.values.sorted { $0.key.generation < $1.key.generation }
         for connection in leaving where connection.isOpen {
+            decide(.v1, for: connection)
             if let notice { send(ServerMessage(channel: .control, requestID: "", content: notice), to: connection) }
         }
         for connection in leaving { detach(connection, from: ending) }
         ending?.end()
         publish()
-        let peers = leaving.compactMap(\.peer)
-        await withTaskGroup { group in
-            for peer in peers { group.addTask { await Self.close(peer) } }
-        }
+        await closeAll(leaving.compactMap(\.peer)) { await Self.close($0) }
         uploads.removeAll()
         machine.closed()
         publish()
@@ -104,6 +112,12 @@ actor RuntimeCore {
         }
         publish()
         timer = nil
+    }
+
+    func closeAll(_ peers: [PeerConnection], _ close: @escaping @Sendable (PeerConnection) async -> Void) async {
+        await withTaskGroup { group in
+            for peer in peers { group.addTask { await close(peer) } }
+        }
     }
 
     /// What was sent reaches the client first, as long as it still answers.
@@ -129,7 +143,7 @@ actor RuntimeCore {
         publish()
     }
 
-    private func detach(_ connection: RuntimeConnection, from session: LiveSession?) {
+    func detach(_ connection: RuntimeConnection, from session: LiveSession?) {
         if connections[connection.key.id] === connection { connections[connection.key.id] = nil }
         connection.commands.finish()
         for input in connection.inputs.values { input.setForwarding(false) }
@@ -142,6 +156,9 @@ actor RuntimeCore {
     func opened(_ connection: RuntimeConnection) {
         guard let session else { return }
         machine.connectionOpened(connection.key)
+        if connection.encoding == nil {
+            connection.encodingDeadline = NetworkThread.now().adding(milliseconds: Self.encodingMilliseconds)
+        }
         session.media.add(connection.outputs)
         let key = connection.key
         let handle = session.handle
@@ -177,6 +194,11 @@ actor RuntimeCore {
 
     private func rearm() {
         var earliest = machine.nextDeadline
+        if let recordings, recordings.recordingCount > 0 {
+            let sweep = nextSweep ?? NetworkThread.now().adding(milliseconds: Self.sweepMilliseconds)
+            nextSweep = sweep
+            earliest = earliest.map { min($0, sweep) } ?? sweep
+        }
         for connection in connections.values {
             guard let deadline = nextDeadline(connection) else { continue }
             earliest = earliest.map { min($0, deadline) } ?? deadline
@@ -191,19 +213,30 @@ actor RuntimeCore {
         timer?.set(deadline: earliest)
     }
 
-    private func nextDeadline(_ connection: RuntimeConnection) -> MonotonicTime? {
+    func nextDeadline(_ connection: RuntimeConnection) -> MonotonicTime? {
         if !connection.isOpen { return connection.deadline }
-        return settings.pingTimeout.map { connection.lastHeard + $0 }
+        let pingDeadline = settings.pingTimeout.map { connection.lastHeard + $0 }
+        guard let encodingDeadline = connection.encodingDeadline else { return pingDeadline }
+        return pingDeadline.map { min($0, encodingDeadline) } ?? encodingDeadline
     }
 
     private func timerFired() {
-        armedDeadline = nil
         let now = NetworkThread.now()
+        if let armedDeadline, let timeout = settings.pingTimeout, now - armedDeadline > timeout / 4 {
+            // This process was held up: what its clients said meanwhile is still in the sockets.
+            for connection in connections.values { connection.lastHeard = now }
+        }
+        armedDeadline = nil
         for connection in Array(connections.values) {
+            if let deadline = connection.encodingDeadline, deadline <= now { decide(.v1, for: connection) }
             guard let deadline = nextDeadline(connection), deadline <= now else { continue }
             let event = connection.isOpen ? "client_silent" : "negotiation_timed_out"
             machine.note(event, ["conn_id": String(connection.key.id)])
             drop(connection)
+        }
+        if let due = nextSweep, due <= now {
+            nextSweep = nil
+            recordings?.sweep()
         }
         if machine.handleTimeout(now: now) { Task { await finishSession(nil) } }
         publish()
@@ -214,6 +247,10 @@ actor RuntimeCore {
     /// As the vendor's runtime words it (wire-protocol 8.5).
     static let shutdownReason = "Session ended: the server is shutting down."
     static let mostConnections = 64
+    /// wire-protocol 3.4.
+    private static let sweepMilliseconds: Int64 = 30_000
+    /// A client says something as soon as it can (wire-protocol 5.2). One that does not is spoken to in protobuf after this.
+    private static let encodingMilliseconds: Int64 = 500
     private static let drainMilliseconds = 250
 }
 

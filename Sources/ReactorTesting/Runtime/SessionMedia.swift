@@ -135,14 +135,3 @@ final class SessionMedia: Sendable {
     /// 14 bits in the frame header of VP8 (RFC 6386 §9.1).
     private static let longestSide: UInt32 = 16_383
 }
-
-extension PixelFormat {
-    var layout: PixelLayout {
-        switch self {
-        case .bgra: .bgra
-        case .rgba: .rgba
-        case .i420: .i420
-        case .nv12: .nv12
-        }
-    }
-}

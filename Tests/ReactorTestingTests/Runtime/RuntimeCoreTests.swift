@@ -167,7 +167,19 @@ struct RuntimeCoreTests {
         }
     }
 
-    @Test("§5.2 before the client's first frame the runtime speaks protobuf")
+    @Test("§5.1 what a model says at once waits for the client's first frame, and goes in that frame's encoding")
+    func welcomeInJSON() async throws {
+        let model = TestModel { session in try await session.send(["type": "welcome"]) }
+        try await withCore(model) { core in
+            let client = try await RawClient(core, greets: false)
+            #expect(await eventually { model.entries.contains("run ended") })
+            #expect(client.frames.isEmpty)
+            try await client.peer.send(Array(#"{"scope":"runtime","data":{"type":"ping","data":{}}}"#.utf8), isText: true, channel: "data")
+            #expect(await eventually { client.texts == [#"{"data":{"data":{},"type":"welcome"},"scope":"application"}"#] })
+        }
+    }
+
+    @Test("§5.2 a client that says nothing is spoken to in protobuf")
     func firstEncoding() async throws {
         let model = TestModel { session in try await session.send(["type": "welcome"]) }
         try await withCore(model) { core in
@@ -282,4 +294,5 @@ struct RuntimeCoreTests {
 extension RuntimeCore {
     func offerText(_ id: Int) -> String { connections[id]?.offer ?? "" }
     var connectionCount: Int { connections.count }
+    var nextConnectionDeadline: MonotonicTime? { connections.values.compactMap(nextDeadline).min() }
 }

@@ -101,3 +101,10 @@ extension AsyncSequence where Failure == Never {
         }
     }
 }
+
+/// Elements from any thread.
+final class SharedList<Element: Sendable>: Sendable {
+    private let elements = Mutex<[Element]>([])
+    func append(_ element: Element) { elements.withLock { $0.append(element) } }
+    var all: [Element] { elements.withLock { $0 } }
+}

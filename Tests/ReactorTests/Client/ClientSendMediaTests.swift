@@ -76,6 +76,39 @@ import Testing
         try await client.disconnect()
     }
 
+    @Test("T-19 a picture in any layout arrives in its colour, and the wrong count of bytes is refused", arguments: PixelFormat.allCases)
+    func layouts(_ format: PixelFormat) async throws {
+        let (runtime, client) = try await connected()
+        let track = try client.track("webcam")
+        try await track.publish()
+        let (width, height) = (64, 48)
+        // R 192, G 128, B 64, which is Y 136, U 91, V 164.
+        let pixels: Data =
+            switch format {
+            case .bgra: Self.picture(width, height)
+            case .rgba: Self.picture(width, height, [192, 128, 64, 255])
+            case .i420: Data(repeating: 136, count: 3072) + Data(repeating: 91, count: 768) + Data(repeating: 164, count: 768)
+            case .nv12: Data(repeating: 136, count: 3072) + Data((0..<768).flatMap { _ in [91, 164] })
+            }
+        let frame = OutgoingVideoFrame(pixels: pixels, width: UInt32(width), height: UInt32(height), format: format)
+        let peer = try runtime.peer
+        #expect(
+            await eventually(within: 10) {
+                try? track.pushFrame(frame)
+                try? await Task.sleep(for: .milliseconds(8))
+                return await peer.run { $0.inbox.pictureCount } >= 3
+            })
+        for picture in await peer.run({ $0.inbox.pictures }) {
+            #expect(picture.width == width && picture.height == height)
+            for (value, expected) in zip(picture.middle, [136, 91, 164]) { #expect(abs(value - expected) <= 6, "\(picture.middle)") }
+        }
+        var short = frame
+        short.pixels = frame.pixels.dropLast()
+        let error = #expect(throws: ReactorError.self) { try track.pushFrame(short) }
+        #expect(error?.code == .badRequest && error?.message.contains(format.rawValue.uppercased()) == true)
+        try await client.disconnect()
+    }
+
     @Test("7.3, T-20, T-21, R-75 trailers: byte for byte, the given capture time or the push's, none without both")
     func trailers() async throws {
         let (runtime, client) = try await connected()

@@ -25,6 +25,8 @@ final class FakeRuntime: Sendable {
         var greeting: [AnsweringCore.Message] = []
         /// Declares a second track that the client sends, `mic`.
         var hasMicrophone = false
+        /// What a request for a clip (its seconds) or a recording (nil) is answered; nil says nothing.
+        var clip: @Sendable (Double?) -> ControlServerPayload? = { _ in nil }
 
         init() {}
     }
@@ -288,6 +290,9 @@ final class Brain: Sendable {
         case .unpublishTrack(let name)?:
             text = "unpublish \(name)"
             state.withLock { _ = $0.slots.remove(name) }
+        case .fileUploaded(let file)?: text = "uploaded \(file.uploadID) \(file.name) \(file.mimeType) \(file.size)"
+        case .requestClip(let seconds)?: text = "clip \(seconds)"
+        case .requestRecording?: text = "recording"
         default: text = "other"
         }
         state.withLock { $0.control.append(text) }
@@ -295,6 +300,8 @@ final class Brain: Sendable {
             switch message.payload {
             case .requestSchema?: .modelSchema(.object(["openapi": .string("3.1.0")]))
             case .publishTrack(let name)?: answer(claimOf: name)
+            case .requestClip(let seconds)?: options.clip(seconds)
+            case .requestRecording?: options.clip(nil)
             default: nil
             }
         guard let reply else { return [] }

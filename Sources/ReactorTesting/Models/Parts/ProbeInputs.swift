@@ -5,6 +5,12 @@
 #endif
 internal import Reactor
 
+#if canImport(Glibc)
+    private import Glibc
+#else
+    private import Darwin
+#endif
+
 /// What the probe model received since its last report.
 struct ProbeInputs: Sendable {
     private var frames = 0
@@ -70,15 +76,25 @@ struct ProbeInputs: Sendable {
         return sums.map { Double($0) / Double(max(1, count)) }
     }
 
-    /// Hertz of a plain tone at 48 kHz, from its rising zero crossings; 0 for silence.
+    /// The strongest frequency of 48 kHz sound in hertz, 60 to 2000; 0 for silence. To 2 Hz for a fifth of a second of it.
     static func pitch(_ samples: [Int16]) -> Double {
-        var crossings: [Double] = []
-        for index in samples.indices.dropFirst() where samples[index - 1] < 0 && samples[index] >= 0 {
-            let (before, after) = (Double(samples[index - 1]), Double(samples[index]))
-            crossings.append(Double(index) - after / (after - before))
+        guard samples.count >= 256, samples.contains(where: { $0 != 0 }) else { return 0 }
+        // A twentieth of a second tells 20 Hz apart.
+        let coarse = strongest(stride(from: 60.0, through: 2000, by: 20), samples.suffix(2400))
+        return strongest(stride(from: coarse - 20, through: coarse + 20, by: 2), samples.suffix(9600))
+    }
+
+    private static func strongest(_ frequencies: StrideThrough<Double>, _ samples: ArraySlice<Int16>) -> Double {
+        var best = (frequency: 0.0, power: -1.0)
+        for frequency in frequencies {
+            // Goertzel's algorithm.
+            let factor = 2 * cos(2 * .pi * frequency / 48_000)
+            var (last, before) = (0.0, 0.0)
+            for sample in samples { (last, before) = (Double(sample) + factor * last - before, last) }
+            let power = last * last + before * before - factor * last * before
+            if power > best.power { best = (frequency, power) }
         }
-        guard let first = crossings.first, let last = crossings.last, crossings.count > 2, last > first else { return 0 }
-        return Double(crossings.count - 1) * 48_000 / (last - first)
+        return best.frequency
     }
 
     private static let mostCounters = 1_000

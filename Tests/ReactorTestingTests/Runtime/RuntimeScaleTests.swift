@@ -1,0 +1,111 @@
+import Foundation
+import PeerTestSupport
+import Reactor
+import Synchronization
+import Testing
+
+@testable import ReactorTesting
+
+/// Many runtimes and many sessions in one process, and what they leave behind.
+@Suite("LocalRuntime, many of them", .networkTurn)
+struct RuntimeScaleTests {
+    private struct Streaming: LocalModel {
+        let tracks = [LocalTrack("main_video", kind: .video, direction: .recvonly, rate: 15)]
+        func run(in session: LocalSession) async throws {
+            var grey: UInt8 = 0
+            while true {
+                grey = grey == 200 ? 40 : grey &+ 1
+                try await session.pushVideo(greyFrame(grey, width: 160, height: 90), to: "main_video")
+                try await Task.sleep(for: .milliseconds(66))
+            }
+        }
+    }
+
+    @Test("20 runtimes with a client each, all streaming 160x90@15")
+    func twenty() async throws {
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    try await withRuntime(Streaming()) { runtime in
+                        let client = try await runtime.connectedClient()
+                        var count = 0
+                        for await frame in try client.track("main_video").videoFrames {
+                            #expect(frame.width == 160 && frame.height == 90)
+                            count += 1
+                            if count == 45 { break }
+                        }
+                        #expect(count == 45)
+                        #expect(client.status == .ready)
+                        try await client.disconnect()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test("Idle sessions cost no threads and little memory")
+    func idle() async throws {
+        let sessions = Self.idleSessions
+        var pairs: [(LocalRuntime, Reactor)] = []
+        for _ in 0..<5 { pairs.append(try await idlePair()) }
+        let threads = ProcessResources.threadCount
+        let memory = Self.residentKilobytes
+        for _ in 0..<sessions { pairs.append(try await idlePair()) }
+        let more = ProcessResources.threadCount - threads
+        let each = (Self.residentKilobytes - memory) / sessions
+        // A runtime listens on a thread of its own; its sessions have none.
+        print("idle sessions: \(more) more threads for \(sessions), \(each) KB each with runtime and client")
+        #expect(more <= sessions + 4)
+        for (runtime, client) in pairs {
+            client.close()
+            await runtime.stop()
+        }
+    }
+
+    private func idlePair() async throws -> (LocalRuntime, Reactor) {
+        let runtime = try await LocalRuntime(model: TestModel())
+        return (runtime, try await runtime.connectedClient())
+    }
+
+    @Test("ICE-14, LEAK-01 started and stopped again and again, with a client: descriptors and threads come back")
+    func cycles() async throws {
+        func cycle() async throws {
+            try await withRuntime(TestModel { _ in try await untilCancelled() }) { runtime in
+                let client = try await runtime.connectedClient()
+                try await client.sendCommand("echo")
+                try await client.disconnect()
+                client.close()
+            }
+        }
+        for _ in 0..<3 { try await cycle() }
+        let descriptors = ProcessResources.descriptorCount
+        let threads = ProcessResources.threadCount
+        for _ in 0..<20 { try await cycle() }
+        #expect(await eventually(within: 20) { ProcessResources.descriptorCount <= descriptors + 2 })
+        #expect(await eventually(within: 20) { ProcessResources.threadCount <= threads + 2 })
+    }
+
+    @Test("A runtime is there within a tenth of a second")
+    func startTime() async throws {
+        _ = try await withRuntime(TestModel()) { _ in }
+        var times: [Duration] = []
+        for _ in 0..<5 {
+            let start = ContinuousClock.now
+            let runtime = try await LocalRuntime(model: TestModel())
+            times.append(ContinuousClock.now - start)
+            await runtime.stop()
+        }
+        print("start of a runtime: \(times.map { $0 / .milliseconds(1) }) ms")
+        #expect(times.min() ?? .seconds(1) < .milliseconds(100))
+    }
+
+    /// More with the environment variable, for measurements.
+    private static var idleSessions: Int { ProcessInfo.processInfo.environment["REACTOR_IDLE_SESSIONS"].flatMap(Int.init) ?? 40 }
+
+    private static var residentKilobytes: Int {
+        guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+    }
+}
