@@ -87,7 +87,7 @@ struct StockModelTests {
             let file = try await reactor.uploadData(png, name: "red.png", mimeType: "image/png")
             let reply = try await reactor.sendCommand("set_image", uploads: ["image": file])
             #expect(reply?.type == "image_set" && reply?.data == ["width": 8, "height": 8])
-            let red = await try reactor.track("main_video").videoFrames.first { frame in
+            let red = try await reactor.track("main_video").videoFrames.first { frame in
                 let sky = Picture(frame).mean(0...0.3)
                 return sky.red > 180 && sky.blue < 60
             }
