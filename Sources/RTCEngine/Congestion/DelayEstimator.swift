@@ -14,6 +14,9 @@ package struct DelayEstimator: Sendable {
     private var reference: Int64?
     /// Delay of the newest arrival, to see the receiver's clock being set.
     private var lastDelay: Int64?
+    private var lastGroupDelay: Int64?
+    /// Milliseconds that the delay differs from group to group, on average: much on a jittery path, little in a queue.
+    private var roughness = 0.0
 
     package init(estimate: Double, limits: ClosedRange<Double>) { rate = RateControl(estimate: estimate, limits: limits) }
 
@@ -50,6 +53,11 @@ package struct DelayEstimator: Sendable {
         heapSeconds += (min(span, 1) - heapSeconds) / 8
         queue.add(group)
         trend.add(group)
+        if let last = lastGroupDelay {
+            let step = min(Double(abs(group.delay &- last)) / 1e6, Self.longestStep)
+            roughness += (step - roughness) / Self.roughnessGroups
+        }
+        lastGroupDelay = group.delay
         detector.update(
             trend: trend.modifiedTrend, floorMilliseconds: queue.floorMilliseconds,
             quickFloorMilliseconds: queue.quickFloorMilliseconds, toleranceMilliseconds: toleranceMilliseconds,
@@ -76,17 +84,22 @@ package struct DelayEstimator: Sendable {
     }
 
     /// A standing queue below this is tolerated. The larger of two flows tolerates less, by the same step for each doubling,
-    /// so that it gives way first and they meet; and the time one full packet takes at a narrow bottleneck is no queue.
+    /// so that it gives way first and they meet; and the time one full packet takes at a narrow bottleneck is no queue. Jitter
+    /// now and then raises all packets of a moment, so a jittery path has to stand higher before it counts.
     private var toleranceMilliseconds: Double {
         let rate = max(acked.bitsPerSecond(milliseconds: 500) ?? self.rate.estimate, Self.lowestSharedRate)
         let ratio = rate / Self.lowestSharedRate
         // The logarithm to base 2, straight between powers.
         let doublings = Double(ratio.exponent) + ratio.significand - 1
-        return max(Self.mostTolerance - Self.toleranceStep * doublings, Self.leastTolerance)
+        let tolerance = max(Self.mostTolerance - Self.toleranceStep * doublings, Self.leastTolerance)
+        // Packets of our own that follow each other through the bottleneck are no jitter.
+        let jitter = max(0, roughness - Self.ownBits * 1e3 / rate)
+        return tolerance + min(Self.jitterTolerance * jitter, Self.mostJitterTolerance)
     }
 
     private mutating func restart() {
         acked = AckedBitrate()
+        lastGroupDelay = nil
         queue = QueueingDelay()
         groups = ArrivalGroups()
         trend = TrendlineEstimator()
@@ -97,6 +110,11 @@ package struct DelayEstimator: Sendable {
     private static let leastTolerance = 20.0
     private static let toleranceStep = 8.0
     private static let lowestSharedRate = 300_000.0
+    private static let roughnessGroups = 32.0
+    private static let longestStep = 50.0
+    private static let ownBits = 2.0 * 1_200 * 8
+    private static let jitterTolerance = 2.0
+    private static let mostJitterTolerance = 20.0
     private static let mostLoss = 0.3
     private static let empty = 4.0
     /// No queue is so long.

@@ -175,6 +175,8 @@ package struct RateControl: Sendable {
         if let lastOveruse {
             growth = min(
                 max(Self.growth * Self.threeQuarterPower(Self.growthRate / estimate), Self.growths.lowerBound), Self.growths.upperBound)
+            // On a long path a queue shows late: what is added until then is all too much.
+            growth = min(growth, Self.knownGrowthPerResponse * 1e9 / Double(input.responseNanoseconds))
             // A path whose capacity was the same each time deserves patience, one that changes is tried soon.
             let change = capacityChange
             let steady = max(Self.steadySeconds, Self.steadyGain / growth)
@@ -211,7 +213,7 @@ package struct RateControl: Sendable {
     /// libwebrtc and the draft take 0.85; the queue is drained apart from that. The larger of two flows gives up more.
     private static let backOff = 0.87
     private static let backOffPerDoubling = 0.035
-    private static let backOffs = 0.8...0.93
+    private static let backOffs = 0.8...0.96
     private static let leastDecrease = 0.95
     private static let shallowMilliseconds = 60.0
     private static let deepMilliseconds = 400.0
@@ -248,4 +250,6 @@ package struct RateControl: Sendable {
     private static let startGrowth = 1.0
     /// So much may be added before the effect is seen.
     private static let growthPerResponse = 0.2
+    /// The same near what the path carried last time.
+    private static let knownGrowthPerResponse = 0.13
 }

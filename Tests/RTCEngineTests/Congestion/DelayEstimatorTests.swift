@@ -35,4 +35,28 @@ struct DelayEstimatorTests {
         #expect(delay.rate.estimate < 1.1e6)
         #expect(!delay.isQuiet)
     }
+
+    @Test("a delay that stands at 30 ms is a queue on a smooth path, and none where single groups differ by as much")
+    func jitter() {
+        func lowers(roughMilliseconds: Int64) -> Bool {
+            var delay = DelayEstimator(estimate: 8e6, limits: 50_000...20e6)
+            var lowered = false
+            for index in 0..<600 {
+                let sent = MonotonicTime(milliseconds: 1_000 + Int64(index) * 20)
+                // An empty path for three seconds, then a delay that rises to 28 ms, slower than any trend.
+                let standing = Int64(min(max(index - 150, 0), 420)) * 66_667
+                let wait = standing + (index % 2 == 0 ? 0 : roughMilliseconds * 1_000_000)
+                let arrival = sent.nanoseconds + 20_000_000 + wait
+                delay.onArrival(SentPacket(number: Int64(index), byteCount: 20_000, time: sent), arrival: arrival, isCounted: false)
+                guard index % 3 == 0 else { continue }
+                let isLower = delay.update(
+                    isAppLimited: false, usualLoss: 0, responseNanoseconds: 100_000_000,
+                    now: MonotonicTime(nanoseconds: arrival + 20_000_000))
+                lowered = lowered || isLower
+            }
+            return lowered
+        }
+        #expect(lowers(roughMilliseconds: 0))
+        #expect(!lowers(roughMilliseconds: 14))
+    }
 }
