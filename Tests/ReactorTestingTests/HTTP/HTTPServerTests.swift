@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorTesting
 
-@Suite("HTTP server", .serialized)
+@Suite("HTTP server", .serialized, .networkTurn)
 struct HTTPServerTests {
     /// Answers with what it was asked.
     private static let echo: HTTPServer.Handler = { request in
@@ -78,7 +78,7 @@ struct HTTPServerTests {
             #expect(try await onThread { clients.allSatisfy { $0.http.waitForEnd() } })
         }
         #expect(await becomesTrue { ended.load(ordering: .relaxed) == 30 }, "handlers are cancelled")
-        #expect(serverThreads() == threads)
+        #expect(serverThreads() <= threads)
         #expect(await becomesTrue { openDescriptors() <= descriptors }, "\(openDescriptors()) after \(descriptors)")
     }
 
@@ -111,7 +111,7 @@ struct HTTPServerTests {
         }
         let quick = try await onThread { try RawHTTP(port: port).request("GET", "/quick").text }
         #expect(quick == "quick")
-        #expect(serverThreads() == before)
+        #expect(serverThreads() <= before)
         gate.open()
         #expect(try await onThread { try slow.map { try $0.http.answer().text } } == Array(repeating: "slow", count: 20))
         await server.stop()

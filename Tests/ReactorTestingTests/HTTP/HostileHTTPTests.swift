@@ -5,7 +5,7 @@ import Testing
 @testable import ReactorTesting
 
 /// What badly meaning or broken clients send: the right status or a closed connection, and the others notice nothing.
-@Suite("Hostile HTTP", .serialized)
+@Suite("Hostile HTTP", .serialized, .networkTurn)
 struct HostileHTTPTests {
     /// The server still answers somebody else.
     private static func isResponsive(_ port: Int) throws -> Bool { try RawHTTP(port: port).request("GET", "/session").status == 200 }
@@ -237,7 +237,7 @@ struct HostileHTTPTests {
             let clients = try await onThread { try (0..<200).map { _ in Kept(try RawHTTP(port: port)) } }
             #expect(await becomesTrue { runtime.http.connectionCount == 200 })
             #expect(try await onThread { try Self.isResponsive(port) })
-            #expect(serverThreads() == threads)
+            #expect(serverThreads() <= threads)
             let statuses = try await onThread { try clients.map { try $0.http.request("GET", "/session").status } }
             #expect(statuses.allSatisfy { $0 == 200 })
         }
