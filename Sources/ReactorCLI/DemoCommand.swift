@@ -50,9 +50,8 @@ struct DemoCommand {
     }
 
     private func show(_ report: DemoReport, screen: TerminalScreen?, usesStatusLine: Bool) async throws {
-        let first = model.prompt ?? "a calm ocean at sunset"
         let runtime = try await LocalRuntime(model: model.makeModel())
-        report.started(url: runtime.apiURL, prompt: first)
+        report.started(url: runtime.apiURL, prompt: model.prompt)
         screen?.start()
         let reactor = try Reactor(model: "demo", runtime: runtime)
         let messages = reactor.onMessage { _ in report.receivedMessage() }

@@ -11,6 +11,7 @@ extension Help {
           --prompt TEXT    the first scene
           --size WxH       of the pictures; default 640x360
           --fps N          pictures per second; default 30
+          --no-counter     without the blocks at the top that carry the picture's number
           --json           print one JSON object instead of the summary, and show nothing
 
         On a terminal the stream is shown as colour half blocks with a status line. Interrupting ends it with a summary.
@@ -33,6 +34,8 @@ extension Help {
                            probe: numbered pictures and commands that test a client
           --size WxH       of the pictures; default 640x360 (demo, probe)
           --fps N          pictures per second; default 30 (demo, probe)
+          --prompt TEXT    the first scene (demo)
+          --no-counter     without the blocks that carry the picture's number (demo)
           --no-recording   no clips and recordings; saves the second encoding
           --verbose        log what happens to standard error
 

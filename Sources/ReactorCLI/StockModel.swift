@@ -8,23 +8,23 @@ struct StockModel {
     let width: Int
     let height: Int
     let framesPerSecond: Double
-    let prompt: String?
+    /// Of the demo model's first scene.
+    let prompt: String
+    private let showsCounter: Bool
 
     init(_ words: inout Arguments, kind: Kind) throws {
         self.kind = kind
         (width, height) = try Self.size(words.takeOption("--size") ?? "640x360")
         framesPerSecond = try words.takeNumber("--fps", in: 1...120) ?? 30
-        prompt = try words.takeOption("--prompt")
+        prompt = try words.takeOption("--prompt") ?? "a calm ocean at sunset"
+        showsCounter = !words.takeFlag("--no-counter")
     }
 
     func makeModel() -> any LocalModel {
         switch kind {
         case .demo:
-            if let prompt {
-                DemoModel(prompt: prompt, width: width, height: height, framesPerSecond: framesPerSecond)
-            } else {
-                DemoModel(width: width, height: height, framesPerSecond: framesPerSecond)
-            }
+            DemoModel(
+                prompt: prompt, width: width, height: height, framesPerSecond: framesPerSecond, showsCounter: showsCounter)
         case .echo: EchoModel()
         case .probe: ProbeModel(width: width, height: height, framesPerSecond: framesPerSecond)
         }

@@ -57,9 +57,7 @@ extension Interop {
 
         @Test("The vendor's Python clients pause, share a session, record, orphan it and stop: as with the vendor's runtime")
         func officialSession() async throws {
-            let runtime = try await LocalRuntime(model: ProbeModel())
-            let report = try await Self.run("official-session", at: runtime.apiURL, [])
-            await runtime.stop()
+            let report = try await Self.withProbe { try await Self.run("official-session", at: $0, []) }
             #expect(report["exception"].isMissing, "\(report["exception"].text)")
             let outcomes = report["outcomes"]
             for (name, wanted) in Self.sessionOutcomes { #expect(outcomes[name].description == wanted, "\(name)") }
@@ -69,18 +67,27 @@ extension Interop {
             for (name, wanted) in Self.sessionOutcomes { #expect(theirs["outcomes"][name].description == wanted, "\(name), vendor") }
         }
 
-        @Test("The vendor's Python client through a path that loses 2 %")
-        func lossy() async throws {
-            let report = try await Self.officialClient(
-                [
-                    "--video", "640x360@30", "--publish", "640x360@30", "--mic", "880", "--commands", "200", "--seconds",
-                    "\(Int(Settings.seconds))",
-                ],
-                network: NetworkConditions(loss: 0.02, delay: .milliseconds(20), seed: 4))
+        @Test("The vendor's Python client through a path that loses 2 %: the relay's, and our own", arguments: ["relay", "conditions"])
+        func lossy(_ path: String) async throws {
+            let arguments = [
+                "--video", "640x360@30", "--publish", "640x360@30", "--mic", "880", "--commands", "200", "--seconds",
+                "\(Int(Settings.seconds))",
+            ]
+            let report =
+                if path == "relay" {
+                    try await Self.withProbe { url in
+                        try await RelayProcess.with(url: url, ["--loss", "2", "--delay", "20"]) {
+                            try await Self.run("official-client", at: $0.url, arguments)
+                        }
+                    }
+                } else {
+                    try await Self.officialClient(arguments, network: NetworkConditions(loss: 0.02, delay: .milliseconds(20), seed: 4))
+                }
             Self.expectHealthy(report)
-            measured("official_lossy_fps", report["video"]["fps"].number, "fps")
-            measured("official_lossy_frozen", report["video"]["frozen_ms"].number, "ms")
-            #expect(report["video"]["fps"].number >= 25)
+            measured("official_lossy_\(path)_fps", report["video"]["fps"].number, "fps")
+            measured("official_lossy_\(path)_frozen", report["video"]["frozen_ms"].number, "ms")
+            measured("official_lossy_\(path)_nacks", report["stats"]["inbound"].list.reduce(0) { $0 + $1["nack_count"].number }, "NACKs")
+            #expect(report["video"]["fps"].number >= 22)
             #expect(report["commands"]["rtt_ms"]["n"].number == 200)
         }
 
@@ -88,13 +95,13 @@ extension Interop {
             "A page in Chromium connects by fetch, streams both ways, commands in JSON, uploads and plays a clip",
             .enabled(if: OtherPeer.chromium.isInstalled, "\(OtherPeer.chromium.missing)"))
         func chromium() async throws {
-            let runtime = try await LocalRuntime(model: ProbeModel())
-            let process = try ChildProcess(
-                "\(RuntimeProcess.peers)/browser-peer", [runtime.apiURL, "--reactor", "--seconds", "\(Settings.seconds)", "--clip", "2"])
-            let output = await process.finish().output
-            await runtime.stop()
-            if Settings.environment["REACTOR_INTEROP_LOG"] != nil { print(output) }
-            let report = try Report(output)
+            let report = try await Self.withProbe { url in
+                let options = ["--reactor", "--seconds", "\(Settings.seconds)", "--clip", "2"]
+                let process = try ChildProcess("\(RuntimeProcess.peers)/browser-peer", [url] + options)
+                let output = await process.finish().output
+                if Settings.environment["REACTOR_INTEROP_LOG"] != nil { print(output) }
+                return try Report(output)
+            }
             let page = report["reactor"]
             #expect(report["errors"].list.isEmpty, "\(report["errors"])")
             #expect(page["descriptor"].description == "{model: {name: probe}, state: waiting, tracks: 4}")
@@ -161,10 +168,19 @@ extension Interop {
         private static func officialClient(
             _ arguments: [String], network: NetworkConditions = .perfect
         ) async throws -> Report {
+            try await withProbe(network) { try await run("official-client", at: $0, arguments) }
+        }
+
+        private static func withProbe<R>(_ network: NetworkConditions = .perfect, _ body: (String) async throws -> R) async throws -> R {
             let runtime = try await LocalRuntime(model: ProbeModel(), network: network)
-            let report = try await run("official-client", at: runtime.apiURL, arguments)
-            await runtime.stop()
-            return report
+            do {
+                let result = try await body(runtime.apiURL)
+                await runtime.stop()
+                return result
+            } catch {
+                await runtime.stop()
+                throw error
+            }
         }
 
         private static func run(_ script: String, at url: String, _ arguments: [String]) async throws -> Report {

@@ -36,7 +36,10 @@ extension HTTPServerConnection {
             let reader = StreamReader(connection: self, stream: stream)
             let user = Unmanaged.passRetained(reader)
             answer = chttpd_response_stream(readStream, releaseStream, user.toOpaque(), 16 << 10)
-            if answer == nil { user.release() }
+            if answer == nil {
+                user.release()
+                stream.end()
+            }
         }
         guard let answer else { return false }
         for field in response.headers + server.commonHeaders { _ = chttpd_response_field(answer, field.name, field.value) }

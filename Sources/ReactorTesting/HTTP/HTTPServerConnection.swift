@@ -132,7 +132,8 @@ final class HTTPServerConnection: Sendable {
 
     /// The request is complete, or the connection is resumed. False breaks the connection.
     func received() -> Bool {
-        enum Next { case leave, wait, answer(HTTPServerResponse), handle(HTTPServerRequest) }
+        enum Next { case leave, wait, answer(HTTPServerResponse), handle(HTTPServerRequest, HTTPServer.Handler) }
+        let handler = server.handler
         let next: Next = state.withLock { state in
             if state.isStopping { return .leave }
             if let response = state.response ?? state.refusal { return .answer(response) }
@@ -140,19 +141,20 @@ final class HTTPServerConnection: Sendable {
                 state.suspend()
                 return .wait
             }
-            guard let request = state.request else { return .leave }
+            guard let request = state.request, let handler else { return .leave }
             state.enter(.handling)
             state.suspend()
-            return .handle(request)
+            return .handle(request, handler)
         }
         switch next {
         case .leave: return false
         case .wait: return true
         case .answer(let response): return queue(response)
-        case .handle(let request):
-            guard let handler = server.handler else { return false }
+        case .handle(let request, let handler):
             let task = Task {
                 let response = await handler(request)
+                // No effect on what the handler took; without it a body that nobody wanted would keep its place.
+                request.sink?.abandon()
                 self.finish(response)
             }
             // A stop in between has not seen the task.
@@ -198,11 +200,13 @@ final class HTTPServerConnection: Sendable {
     // MARK: - From elsewhere
 
     private func finish(_ response: HTTPServerResponse) {
-        state.withLock { state in
-            guard state.phase == .handling, !state.isStopping else { return }
+        let isSent = state.withLock { state in
+            guard state.phase == .handling, !state.isStopping else { return false }
             state.response = response
             state.resume()
+            return true
         }
+        if !isSent, case .stream(let stream) = response.body { stream.end() }
     }
 
     func resume() { state.withLock { $0.resume() } }

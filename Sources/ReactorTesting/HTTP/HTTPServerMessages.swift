@@ -49,7 +49,7 @@ struct HTTPServerResponse: Sendable {
 protocol HTTPBodySink: AnyObject, Sendable {
     /// False when it wants no more: the rest is read and thrown away, and the handler runs as soon as the request is complete.
     func append(_ bytes: UnsafeRawBufferPointer) -> Bool
-    /// The request broke off; the handler will not run.
+    /// The request broke off, or its handler is done. What the handler took out stays.
     func abandon()
 }
 

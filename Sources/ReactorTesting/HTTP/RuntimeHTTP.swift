@@ -3,6 +3,7 @@
 
 import Reactor
 import ReactorCore
+import Synchronization
 
 /// Serves from `init` until ``stop()``, or until nobody holds it.
 final class RuntimeHTTP: Sendable {
@@ -28,12 +29,28 @@ final class RuntimeHTTP: Sendable {
             service: service, recordings: recordings, uploads: uploads, events: events, counts: counts, server: reference)
         let answer: Handler = { request in await routes.answer(request) }
         var handler = answer
-        if let interceptor { handler = { request in await interceptor(request, answer) } }
+        if let interceptor { handler = { request in await Self.answer(request, through: interceptor, answer) } }
         self.events = events
         server = try HTTPServer(
             host: host, port: port, limits: limits, commonHeaders: CORS.headers,
             plan: { routes.plan($0) }, handler: handler)
         reference.set(server)
+    }
+
+    /// A stream that the interceptor made nothing of has no reader, and so ends.
+    private static func answer(
+        _ request: HTTPServerRequest, through interceptor: Interceptor, _ routes: @escaping Handler
+    ) async -> HTTPServerResponse {
+        let made = StreamSlot()
+        let response = await interceptor(request) { request in
+            let response = await routes(request)
+            if case .stream(let stream) = response.body { made.stream.withLock { $0 = stream } }
+            return response
+        }
+        let unread = made.stream.withLock { $0 }
+        if case .stream(let sent) = response.body, sent === unread { return response }
+        unread?.end()
+        return response
     }
 
     deinit { server.beginStop() }
@@ -51,6 +68,10 @@ final class RuntimeHTTP: Sendable {
         events.finish()
         await server.stop()
     }
+}
+
+private final class StreamSlot: Sendable {
+    let stream = Mutex<HTTPByteStream?>(nil)
 }
 
 enum CORS {

@@ -241,4 +241,61 @@ struct RuntimeRouteTests {
             #expect(dropped)
         }
     }
+
+    @Test("an upload that an interceptor refused can be tried again at once, and a stream it lost is nobody's")
+    func interceptedBodies() async throws {
+        let service = FakeService()
+        service.values.withLock { $0.state = .waiting }
+        let uploads = UploadStore()
+        let upload = try uploads.reserve(name: "a", mimeType: "x/y", sizeBytes: 3)
+        let events = EventLog()
+        let refusals = Mutex(3)
+        try await TestRuntime.with(
+            service: service, uploads: uploads, events: events,
+            interceptor: { request, next in
+                if request.target.path == ["events"] {
+                    _ = await next(request)
+                    return HTTPServerResponse(200, body: .dropped)
+                }
+                let isRefused = refusals.withLock { left in
+                    left -= 1
+                    return left >= 0
+                }
+                return isRefused ? .error(503, "On purpose") : await next(request)
+            }
+        ) { runtime in
+            let port = runtime.port
+            let statuses = try await onThread {
+                let http = try RawHTTP(port: port)
+                return try (0..<5).map { _ in try http.request("PUT", "/uploads/\(upload.id)", body: Array("abc".utf8)).status }
+            }
+            #expect(statuses == [503, 503, 503, 200, 409])
+            #expect(uploads.completeBytes(of: upload.id) == Array("abc".utf8))
+            for _ in 0..<40 {
+                let ended = try await onThread {
+                    let http = try RawHTTP(port: port)
+                    http.send("GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
+                    return http.waitForEnd()
+                }
+                #expect(ended)
+            }
+            #expect(events.subscriberCount == 0)
+        }
+    }
+
+    @Test("a request whose client left is cancelled after a while")
+    func abandonedRequest() async throws {
+        let cancelled = Gate()
+        try await TestRuntime.with(interceptor: { request, next in
+            guard request.target.path == ["session"] else { return await next(request) }
+            while !Task.isCancelled { try? await Task.sleep(for: .milliseconds(50)) }
+            cancelled.open()
+            return await next(request)
+        }) { runtime in
+            let port = runtime.port
+            _ = try await onThread { try RawHTTP(port: port).send("GET /session HTTP/1.1\r\nHost: x\r\n\r\n") }
+            await cancelled.wait()
+            #expect(await becomesTrue { runtime.http.connectionCount == 0 })
+        }
+    }
 }

@@ -39,6 +39,16 @@ struct PartsTests {
         #expect(all.allSatisfy { abs(Int($0)) < 9_000 } && all.contains { abs(Int($0)) > 2_000 })
     }
 
+    @Test("The strongest frequency is found, beside noise and a weaker one, and none in silence")
+    func pitch() {
+        for frequency in [440.0, 880, 1_234] {
+            let tone = (0..<20_000).map { Int16(9_000 * sin(2 * .pi * frequency * Double($0) / 48_000) + 2_000 * sin(Double($0))) }
+            #expect(abs(ProbeInputs.pitch(tone) - frequency) <= 2)
+        }
+        #expect(ProbeInputs.pitch([Int16](repeating: 0, count: 20_000)) == 0)
+        #expect(ProbeInputs.pitch([1, 2, 3]) == 0)
+    }
+
     @Test("Sound in pieces is the sound in one piece")
     func pieces() {
         var (whole, parts) = (ChordTone(), ChordTone())
@@ -53,6 +63,14 @@ struct PartsTests {
         #expect(clock.due(at: 2) == 0)
         #expect(clock.due(at: 10) == 4_800)
         #expect(clock.due(at: 10.02) == 960)
+    }
+
+    @Test("SHA-256 of the standard's examples")
+    func digests() {
+        #expect(SHA256.hexText([]) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+        #expect(SHA256.hexText("abc".utf8) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        let long = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"
+        #expect(SHA256.hexText(long.utf8) == "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1")
     }
 
     @Test("A PNG file becomes a picture; what is transparent is dark")
@@ -87,4 +105,8 @@ struct PartsTests {
 
     /// A red pixel and a transparent one, RGBA.
     private static let twoPixels = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAYAAAD0In+KAAAAEUlEQVR4nGP4z8Dwn/MEJwMAD4oC2er5Pe0AAAAASUVORK5CYII="
+
+    /// 8 by 8, RGB.
+    static let redSquare =
+        "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGN4xsWFFTEMLQkAozA+gZHm+Z8AAAAASUVORK5CYII="
 }
