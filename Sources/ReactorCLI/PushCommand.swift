@@ -95,6 +95,10 @@ struct PushCommand {
         report.start()
         try await reactor.connect(sessionID: connection.sessionID)
         let ours = reactor.tracks.withDirection(.sendonly)
+        if video.track == nil, ours.withKind(.video).isEmpty {
+            let names = reactor.tracks.map { "\($0.name) (\($0.direction?.rawValue ?? "?"))" }
+            throw ReactorError(.notFound, "this model takes no video; its tracks: \(names.joined(separator: ", "))", operation: "push")
+        }
         let camera = try video.track.map { try reactor.track($0) } ?? ours.withKind(.video).one()
         let microphone = try audio.track.map { try reactor.track($0) } ?? defaultMicrophone(ours)
         try await camera.publish()
