@@ -29,7 +29,7 @@ struct ServeCommand {
         let (interruptions, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let signals = Terminal.onInterrupt { continuation.finish() }
         defer { signals.forEach { $0.cancel() } }
-        let (events, eventContinuation) = AsyncStream.makeStream(of: RuntimeEvent.self, bufferingPolicy: .bufferingNewest(256))
+        let (events, eventContinuation) = AsyncStream.makeStream(of: LocalRuntimeEvent.self, bufferingPolicy: .bufferingNewest(256))
         var configuration = LocalRuntime.Configuration()
         configuration.recordsSessions = isRecording
         configuration.onEvent = { eventContinuation.yield($0) }
@@ -52,7 +52,7 @@ struct ServeCommand {
     }
 
     /// Nil for what is of no interest to somebody who watches.
-    static func line(for event: RuntimeEvent) -> String? {
+    static func line(for event: LocalRuntimeEvent) -> String? {
         let connection = event.detail["conn_id"].map { " \($0)" } ?? ""
         let reason = event.detail["reason"].map { ", \($0)" } ?? ""
         switch event.name {

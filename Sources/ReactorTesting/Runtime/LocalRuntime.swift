@@ -46,7 +46,7 @@ public actor LocalRuntime {
         /// Receives log records, among them what models throw; `nil` logs nothing.
         public var logger: ReactorLogger?
         /// Called for each event of the session, on the network thread: it must return at once.
-        public var onEvent: (@Sendable (RuntimeEvent) -> Void)?
+        public var onEvent: (@Sendable (LocalRuntimeEvent) -> Void)?
 
         /// The defaults named at each property.
         public init() {}
@@ -77,7 +77,7 @@ public actor LocalRuntime {
         let onEvent = configuration.onEvent
         settings.onTransition = { transition in
             events.record(transition)
-            onEvent?(RuntimeEvent(transition))
+            onEvent?(LocalRuntimeEvent(transition))
         }
         core = RuntimeCore(
             model: model, settings: settings, uploads: uploads, recordings: configuration.recordsSessions ? recordings : nil,

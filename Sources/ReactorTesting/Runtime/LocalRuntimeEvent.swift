@@ -1,5 +1,5 @@
 /// Something that happened to the session of a ``LocalRuntime``: a transition as `GET /events` tells it.
-public struct RuntimeEvent: Sendable, Hashable {
+public struct LocalRuntimeEvent: Sendable, Hashable {
     /// `start_session`, `connection_opened`, `connection_closed`, `timeout`, `stop_session`, `cleanup_complete` and others.
     public let name: String
     /// The state before: `created`, `ready`, `waiting`, `streaming`, `orphaned`, `closing` or `terminated`.
