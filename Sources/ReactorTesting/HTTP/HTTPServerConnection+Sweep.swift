@@ -8,12 +8,14 @@ extension HTTPServerConnection {
     /// Breaks the connection when the client takes longer than it may.
     func sweep(now: ContinuousClock.Instant) {
         let limits = server.limits
-        enum Verdict { case fine, keepAlive(HTTPByteStream), end(HTTPByteStream) }
+        enum Verdict { case fine, keepAlive(HTTPByteStream), end(HTTPByteStream), cancel(Task<Void, Never>?) }
         let verdict: Verdict = state.withLock { state in
             guard !state.isClosed, !state.isStopping, !state.isBroken else { return .fine }
             let elapsed = state.since.duration(to: now)
             switch state.phase {
-            case .handling: break
+            case .handling:
+                // Nobody waits for the answer any more. Not at once: a stop that its caller does not wait for is still a stop.
+                if elapsed > Self.unattendedHandling, chttpd_peer_is_done(descriptor) { return .cancel(state.task) }
             case .idle where elapsed > limits.idle: breakOff(&state, .idleConnection)
             case .header where elapsed > limits.header: breakOff(&state, .slowHeader, status: 408, "Request Timeout")
             case .body(let expected) where elapsed > limits.body * (1 + expected >> 20):
@@ -45,6 +47,7 @@ extension HTTPServerConnection {
         case .fine: break
         case .keepAlive(let stream): stream.write(stream.keepAlive)
         case .end(let stream): stream.finish()
+        case .cancel(let task): task?.cancel()
         }
     }
 
@@ -62,4 +65,6 @@ extension HTTPServerConnection {
         let text = "HTTP/1.1 \(status) \(reason)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         Array(text.utf8).withUnsafeBufferPointer { chttpd_break(descriptor, $0.baseAddress, $0.count) }
     }
+
+    private static let unattendedHandling = Duration.seconds(5)
 }
