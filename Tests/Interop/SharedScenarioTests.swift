@@ -250,6 +250,7 @@ extension Interop {
                 let isOrphaned = await eventually(within: 20) { await state(url) == "orphaned" }
                 return try await withClient(url, connects: false) { reactor in
                     try await reactor.connect(sessionID: RuntimeProcess.sessionID)
+                    _ = await eventually(within: 10) { await state(url) == "streaming" }
                     return "\(isOrphaned) \(await state(url)) \(reactor.status.rawValue)"
                 }
             },
