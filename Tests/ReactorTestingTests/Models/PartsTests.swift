@@ -39,6 +39,16 @@ struct PartsTests {
         #expect(all.allSatisfy { abs(Int($0)) < 9_000 } && all.contains { abs(Int($0)) > 2_000 })
     }
 
+    @Test("The strongest frequency is found, beside noise and a weaker one, and none in silence")
+    func pitch() {
+        for frequency in [440.0, 880, 1_234] {
+            let tone = (0..<20_000).map { Int16(9_000 * sin(2 * .pi * frequency * Double($0) / 48_000) + 2_000 * sin(Double($0))) }
+            #expect(abs(ProbeInputs.pitch(tone) - frequency) <= 2)
+        }
+        #expect(ProbeInputs.pitch([Int16](repeating: 0, count: 20_000)) == 0)
+        #expect(ProbeInputs.pitch([1, 2, 3]) == 0)
+    }
+
     @Test("Sound in pieces is the sound in one piece")
     func pieces() {
         var (whole, parts) = (ChordTone(), ChordTone())
