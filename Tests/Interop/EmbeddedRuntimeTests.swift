@@ -25,21 +25,21 @@ extension Interop {
             measured("official_audio_latency_p50", report["audio"]["latency_ms"]["p50"].number, "ms")
             measured("official_connect", report["connect_ms"].number, "ms")
             measured("official_first_frame", video["first_frame_ms"].number, "ms")
-            #expect(video["fps"].number >= (Settings.isFull ? 29 : 25))
+            #expect(video["fps"].number >= 29 * leastShare)
             // A quick run shares its machine: the model's encoder may have to leave a picture out.
             let frames = video["tagged"].number
-            #expect(video["missing"].number <= (Settings.isFull ? 0 : frames / 10))
+            #expect(video["missing"].number <= (Settings.isFull ? 0 : frames / 5))
             #expect(video["unread"].number == 0 && video["reordered"].number == 0)
-            #expect(frames >= 25 * Settings.seconds)
+            #expect(frames >= 29 * leastShare * Settings.seconds)
             #expect(report["audio"]["samples"].number >= 44_000 * Settings.seconds)
             #expect(report["audio"]["latency_ms"]["n"].number >= Settings.seconds - 2)
 
             let inputs = report["input_reports"].list
             #expect(inputs.count >= Int(Settings.seconds) - 1)
             for input in inputs.dropFirst(2).prefix(Int(Settings.seconds) - 2) {
-                #expect(input["undecoded"].number == 0 && input["missing"].number <= (Settings.isFull ? 0 : 5))
+                #expect(input["undecoded"].number == 0 && input["missing"].number <= 30 * (1 - leastShare))
                 #expect(input["width"].number == 640 && abs(input["mic_hz"].number - 880) < 10)
-                #expect(input["mic_samples"].number > 40_000 && input["frames"].number >= 20)
+                #expect(input["mic_samples"].number > 40_000 && input["frames"].number >= 28 * leastShare)
             }
 
             let failures = report["fail"]
@@ -87,7 +87,7 @@ extension Interop {
             measured("official_lossy_\(path)_fps", report["video"]["fps"].number, "fps")
             measured("official_lossy_\(path)_frozen", report["video"]["frozen_ms"].number, "ms")
             measured("official_lossy_\(path)_nacks", report["stats"]["inbound"].list.reduce(0) { $0 + $1["nack_count"].number }, "NACKs")
-            #expect(report["video"]["fps"].number >= 22)
+            #expect(report["video"]["fps"].number >= 27 * leastShare)
             #expect(report["commands"]["rtt_ms"]["n"].number == 200)
         }
 
@@ -119,7 +119,7 @@ extension Interop {
             measured("chromium_open", page["steps"]["open"].number, "ms")
             let sizes = report["sizes"].list.map { $0.list.dropFirst().map(\.number) }
             #expect(sizes.contains([640, 360]) && sizes.contains([320, 180]))
-            #expect(report["frames"].number >= 15 * Settings.seconds)
+            #expect(report["frames"].number >= 29 * leastShare * Settings.seconds)
             // The pattern that the encoder first scales down under load is coarse.
             #expect(report["unread"].number <= report["frames"].number / 10)
             #expect(report["counters"].list.count == 2)
@@ -154,6 +154,9 @@ extension Interop {
             "c ConflictError CONFLICT", "d InvalidStateError INVALID_STATE", "b ReactorError publish_refused",
             "e DisconnectedError DISCONNECTED",
         ]
+
+        /// Of the pictures; a quick run shares its machine, and the model of a debug build is slow.
+        private var leastShare: Double { Settings.isFull ? 1 : Settings.isOptimized ? 0.8 : 0.4 }
 
         private static func expectHealthy(_ report: Report) {
             #expect(report["exception"].isMissing, "\(report["exception"].text)")

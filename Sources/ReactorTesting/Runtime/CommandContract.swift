@@ -68,8 +68,8 @@ extension LocalParameter.Kind {
             guard let number = value.numberValue else { return mismatch("an integer", value) }
             guard let integer = value.intValue else { return "\(number) is not an integer" }
             guard let range else { return nil }
-            if integer < range.lowerBound { return "\(integer) < ge(\(range.lowerBound))" }
-            if integer > range.upperBound { return "\(integer) > le(\(range.upperBound))" }
+            if integer < range.lowerBound { return "\(number) < ge(\(range.lowerBound))" }
+            if integer > range.upperBound { return "\(number) > le(\(range.upperBound))" }
         case .boolean: if value.boolValue == nil { return mismatch("a boolean", value) }
         case .object: if value.objectValue == nil { return mismatch("an object", value) }
         case .list: if value.listValue == nil { return mismatch("a list", value) }

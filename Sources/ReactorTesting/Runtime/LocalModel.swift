@@ -22,7 +22,8 @@ public protocol LocalModel: Sendable {
     /// Answers one command. Commands of one client arrive one after the other, in order.
     ///
     /// - Returns: the reply, or `nil` for an acknowledgement without one.
-    /// - Throws: ``LocalCommandError`` reaches the client as it is, anything else as `internal_error`.
+    /// - Throws: ``LocalCommandError`` reaches the client as it is, anything else as `internal_error` without a word
+    ///   of it.
     func handle(_ command: String, _ arguments: JSONValue, in session: LocalSession) async throws -> CommandReply?
 
     /// What the model does by itself, from the first connection of a session until the session ends, when its task is

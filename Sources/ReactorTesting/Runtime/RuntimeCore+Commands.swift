@@ -35,7 +35,8 @@ extension RuntimeCore {
             return Self.error(error.code, error.message)
         } catch {
             settings.log(.error, "a command's handler failed", ["command": command.type, "error": String(describing: error)])
-            return Self.error("internal_error", String(describing: error))
+            // What a handler throws is the model's own business; clients hear the vendor's words.
+            return Self.error("internal_error", "The handler raised an unexpected error.")
         }
     }
 

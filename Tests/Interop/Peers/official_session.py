@@ -118,7 +118,7 @@ async def media(r, what, seconds):
     v, a = got.get("video", {}), got.get("audio", {})
     return {"kind": clip.kind, "head": got["head"], "streams": sorted(s["type"] for s in got["streams"]),
             "size": [[s["width"], s["height"]] for s in got["streams"] if s["type"] == "video"],
-            "video": v.get("frames", 0) >= 12 * seconds and v.get("ascending", False),
+            "video": v.get("frames", 0) >= 8 * seconds and v.get("ascending", False),
             "audio": a.get("samples", 0) >= 40_000 * seconds}
 
 

@@ -56,7 +56,7 @@ struct CommandContractTests {
         arguments: [
             ("text", "abcd", "text: length 4 > max_length(3)"), ("text", .number(1), "text: expected a string, got a number"),
             ("level", .number(-0.1), "level: -0.1 < ge(0.0)"), ("level", "1", "level: expected a number, got a string"),
-            ("count", .number(0), "count: 0 < ge(1)"), ("count", .number(11), "count: 11 > le(10)"),
+            ("count", .number(0), "count: 0.0 < ge(1)"), ("count", .number(11), "count: 11.0 > le(10)"),
             ("count", .number(2.5), "count: 2.5 is not an integer"), ("count", .number(1e300), "count: 1e+300 is not an integer"),
             ("count", .bool(true), "count: expected an integer, got a boolean"), ("on", .null, "on: expected a boolean, got null"),
             ("map", .list([]), "map: expected an object, got a list"), ("list", .object([:]), "list: expected a list, got an object"),
