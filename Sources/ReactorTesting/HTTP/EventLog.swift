@@ -14,6 +14,7 @@ import Synchronization
 final class EventLog: Sendable {
     private let capacity: Int
     private let maxSubscribers: Int
+    private let maxPendingBytes: Int
     private let state = Mutex(State())
 
     private struct State {
@@ -25,7 +26,11 @@ final class EventLog: Sendable {
         var isFinished = false
     }
 
-    init(capacity: Int = 1024, maxSubscribers: Int = 16) {
+    /// - Parameters:
+    ///   - capacity: how many events a new subscriber can still get.
+    ///   - maxPendingBytes: how much may wait for one subscriber.
+    init(capacity: Int = 1024, maxSubscribers: Int = 16, maxPendingBytes: Int = 4 << 20) {
+        self.maxPendingBytes = maxPendingBytes
         self.capacity = max(1, capacity)
         self.maxSubscribers = maxSubscribers
     }
@@ -62,15 +67,17 @@ final class EventLog: Sendable {
         for subscriber in woken { subscriber.wake() }
     }
 
-    /// What came after `id`, as far as it is still known, and everything to come. Nil when there are too many subscribers.
+    /// What came after `id`, as far as it is still known, and everything to come. An id that was never given is another run's
+    /// and counts as 0. Nil when there are too many subscribers.
     func subscribe(after id: Int) -> HTTPByteStream? {
-        let stream = HTTPByteStream(maxPendingBytes: 4 << 20, keepAlive: Array(": keep-alive\n\n".utf8))
+        let stream = HTTPByteStream(maxPendingBytes: maxPendingBytes, keepAlive: Array(": keep-alive\n\n".utf8))
         let number: UInt64? = state.withLock { state in
             guard state.subscribers.count < maxSubscribers || state.isFinished else { return nil }
             // The first bytes make the header go out.
             _ = stream.append(Array(": events\n\n".utf8))
             let kept = min(state.events.count, capacity)
-            let missed = min(kept, max(0, state.lastID - max(0, id)))
+            let known = (0...state.lastID).contains(id) ? id : 0
+            let missed = min(kept, state.lastID - known)
             for event in state.events.suffix(missed) where !stream.append(event) { break }
             state.nextSubscriber += 1
             if !state.isFinished { state.subscribers[state.nextSubscriber] = stream }

@@ -15,12 +15,14 @@ final class SessionRecorder: Sendable {
         var unixMilliseconds: @Sendable () -> Int64
         /// Has `work()` called, on a thread that may be held up by it; false when that is not possible.
         var schedule: @Sendable (SessionRecorder) -> Bool
+        var sleep: @Sendable (Duration) async throws -> Void
     }
 
     /// Lower-case UUID, or what the session was started with.
     let id: String
     private let settings: RecordingSettings
     private let environment: Environment
+    private let onFinish: @Sendable () -> Void
     private let hasVideo: Bool
     private let hasSound: Bool
     private let inbox: Mutex<RecordingInbox>
@@ -29,11 +31,17 @@ final class SessionRecorder: Sendable {
     private let maker = Mutex<ChunkMaker?>(nil)
     private let pool = FrameBufferPool(maxCached: RecordingInbox.mostPictures)
 
-    /// - Parameter pictureRate: what the video track declares; nil when there is none.
-    init(id: String, pictureRate: Double?, hasSound: Bool, settings: RecordingSettings, environment: Environment) {
+    /// - Parameters:
+    ///   - pictureRate: what the video track declares; nil when there is none.
+    ///   - onFinish: is called once, by whoever finishes the recording.
+    init(
+        id: String, pictureRate: Double?, hasSound: Bool, settings: RecordingSettings, environment: Environment,
+        onFinish: @escaping @Sendable () -> Void = {}
+    ) {
         self.id = id
         self.settings = settings
         self.environment = environment
+        self.onFinish = onFinish
         hasVideo = pictureRate != nil
         self.hasSound = hasSound
         inbox = Mutex(RecordingInbox(pictureRate: pictureRate))
@@ -70,14 +78,19 @@ final class SessionRecorder: Sendable {
 
     /// Nothing follows. The last chunk is closed soon; the recording stays with its library for a while.
     func finish() {
-        let (isEmpty, starts) = inbox.withLock { inbox in
-            guard !inbox.isFinished else { return (false, false) }
+        enum Outcome { case finishedBefore, empty, queued(starts: Bool) }
+        let outcome: Outcome = inbox.withLock { inbox in
+            guard !inbox.isFinished else { return .finishedBefore }
             inbox.finish(now: environment.now())
-            if inbox.batch.recorded == 0, inbox.batch.items.isEmpty { return (true, false) }
-            return (false, inbox.schedules())
+            if inbox.batch.recorded == 0, inbox.batch.items.isEmpty { return .empty }
+            return .queued(starts: inbox.schedules())
         }
-        if isEmpty { store.withLock { $0.finish() } }
-        if starts { schedule() }
+        switch outcome {
+        case .finishedBefore: return
+        case .empty: store.withLock { $0.finish() }
+        case .queued(let starts): if starts { schedule() }
+        }
+        onFinish()
     }
 
     // MARK: Requests; any thread

@@ -52,7 +52,7 @@ struct HTTPServerTests {
         let threads = serverThreads()
         let descriptors = openDescriptors()
         let ended = Atomic<Int>(0)
-        for _ in 0..<10 {
+        for _ in 0..<30 {
             let started = Atomic<Int>(0)
             let stream = HTTPByteStream()
             let server = try HTTPServer { request in
@@ -77,7 +77,7 @@ struct HTTPServerTests {
             #expect(server.connectionCount == 0)
             #expect(try await onThread { clients.allSatisfy { $0.http.waitForEnd() } })
         }
-        #expect(await becomesTrue { ended.load(ordering: .relaxed) == 10 }, "handlers are cancelled")
+        #expect(await becomesTrue { ended.load(ordering: .relaxed) == 30 }, "handlers are cancelled")
         #expect(serverThreads() == threads)
         #expect(await becomesTrue { openDescriptors() <= descriptors }, "\(openDescriptors()) after \(descriptors)")
     }
@@ -154,6 +154,67 @@ struct HTTPServerTests {
         await server.stop()
     }
 
+    @Test("HTTP-04 requests of 100 KB by the thousand leave the memory as it was")
+    func memory() async throws {
+        let server = try HTTPServer { request in HTTPServerResponse(200, body: .bytes(request.body)) }
+        let port = server.port
+        let growth = try await onThread {
+            let http = try RawHTTP(port: port)
+            let body = [UInt8](repeating: 7, count: 100_000)
+            func exchange(_ count: Int) throws {
+                for _ in 0..<count where try http.request("POST", "/", body: body).body.count != body.count {}
+            }
+            try exchange(200)
+            let before = residentBytes()
+            try exchange(2000)
+            return residentBytes() - before
+        }
+        #expect(growth < 16 << 20, "\(growth) bytes")
+        await server.stop()
+    }
+
+    @Test("a stop in the middle of many requests ends every one of them", arguments: 0..<20)
+    func stopUnderLoad(_ round: Int) async throws {
+        let server = try HTTPServer { request in
+            await Task.yield()
+            return HTTPServerResponse(200, body: .bytes(request.body))
+        }
+        let port = server.port
+        let answered = Tally()
+        let clients = (0..<8).map { _ in
+            Task {
+                try await onThread {
+                    let http = try RawHTTP(port: port)
+                    while try http.request("POST", "/", body: Array("hello".utf8)).text == "hello" { answered.add() }
+                }
+            }
+        }
+        #expect(await becomesTrue { answered.count > 10 * (round + 1) })
+        await server.stop()
+        for client in clients { _ = await client.result }
+        #expect(server.connectionCount == 0)
+    }
+
+    @Test("HTTP/1.0 gets whole answers and streams that end with the connection")
+    func oldVersion() async throws {
+        let stream = HTTPByteStream()
+        stream.write(Array("streamed".utf8))
+        stream.finish()
+        let server = try HTTPServer { request in
+            request.target.path == ["stream"] ? HTTPServerResponse(200, body: .stream(stream)) : HTTPServerResponse(200, text: "whole")
+        }
+        let port = server.port
+        let texts = try await onThread {
+            try ["/", "/stream"].map { path in
+                let http = try RawHTTP(port: port)
+                http.send("GET \(path) HTTP/1.0\r\n\r\n")
+                return try http.answer().text
+            }
+        }
+        #expect(texts == ["whole", "streamed"])
+        await server.stop()
+    }
+
     @Test("HEAD has the header of GET and no body")
     func head() async throws {
         let server = try HTTPServer { _ in HTTPServerResponse(200, text: "twelve bytes") }
@@ -212,6 +273,12 @@ struct HTTPServerTests {
 struct Kept: @unchecked Sendable {
     let http: RawHTTP
     init(_ http: RawHTTP) { self.http = http }
+}
+
+final class Tally: Sendable {
+    private let value = Atomic<Int>(0)
+    func add() { value.add(1, ordering: .relaxed) }
+    var count: Int { value.load(ordering: .relaxed) }
 }
 
 /// Closed until it is opened.

@@ -127,9 +127,10 @@ final class RawHTTP {
     func text(upTo end: String) throws -> String {
         let pattern = Array(end.utf8)
         while true {
-            if let range = buffered.firstRange(of: pattern) {
-                let text = String(decoding: buffered[..<range.lowerBound], as: UTF8.self)
-                buffered.removeSubrange(..<range.upperBound)
+            let place = Data(buffered).range(of: Data(pattern))?.lowerBound
+            if let place {
+                let text = String(decoding: buffered[..<place], as: UTF8.self)
+                buffered.removeSubrange(..<(place + pattern.count))
                 return text
             }
             guard fill() else { throw Failure(description: "the connection ended, \(buffered.count) bytes unread") }
@@ -182,4 +183,10 @@ func openDescriptors() -> Int { (try? FileManager.default.contentsOfDirectory(at
 func serverThreads() -> Int {
     let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
     return tasks.count { (try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8))?.hasPrefix("MHD") ?? false }
+}
+/// Memory of this process that is in use, from `/proc`.
+func residentBytes() -> Int {
+    let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+    let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+    return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
 }

@@ -1,3 +1,4 @@
+import RTCBase
 import Testing
 
 @testable import ReactorTesting
@@ -40,6 +41,27 @@ struct RecordingLibraryTests {
         stage.advance(seconds: 1)
         #expect(stage.library.playlist(recording: recorder.id, start: 0, end: 1) == .unknown)
         #expect(stage.library.segment(recording: recorder.id, name: "init.mp4") == .unknownRecording)
+        #expect(stage.library.recordingCount == 0)
+    }
+
+    @Test("wire 3.4: finished recordings are swept every 30 s while nobody asks for anything")
+    func sweeper() async throws {
+        let stage = RecordingStage(sweeps: true)
+        let recorder = try stage.recorder()
+        stage.play(recorder, seconds: 1)
+        recorder.finish()
+        for _ in 0..<10 {
+            let (duration, wake) = try #require(await stage.sleeps.next())
+            #expect(duration == .seconds(30) && stage.library.recordingCount == 1)
+            stage.advance(seconds: 30)
+            wake.resume()
+        }
+        while stage.library.recordingCount > 0 { await Task.yield() }
+        // The next session's begins again.
+        try stage.recorder().finish()
+        let (_, wake) = try #require(await stage.sleeps.next())
+        stage.library.close()
+        wake.resume()
         #expect(stage.library.recordingCount == 0)
     }
 

@@ -19,12 +19,15 @@ final class RecordingStage: Sendable {
 
     private let state: Mutex<State>
     let library: RecordingLibrary
+    /// The library's sleeps, each with what ends it; only of a stage that sweeps.
+    let sleeps = BacklogQueue<(Duration, CheckedContinuation<Void, Never>)>(capacity: 8)
     let width: Int
     let height: Int
     static let toneHertz = 880.0
 
-    init(settings: RecordingSettings = RecordingSettings(), width: Int = 320, height: Int = 180) {
+    init(settings: RecordingSettings = RecordingSettings(), width: Int = 320, height: Int = 180, sweeps: Bool = false) {
         let box = StateBox()
+        let sleeps = sleeps
         self.width = width
         self.height = height
         state = Mutex(State())
@@ -33,7 +36,11 @@ final class RecordingStage: Sendable {
             environment: .init(
                 now: { box.stage?.now ?? MonotonicTime(nanoseconds: 0) },
                 unixMilliseconds: { box.stage?.unixMilliseconds ?? 0 },
-                schedule: { box.stage?.schedule($0) ?? false }))
+                schedule: { box.stage?.schedule($0) ?? false },
+                sleep: { duration in
+                    guard sweeps else { throw CancellationError() }
+                    await withCheckedContinuation { _ = sleeps.put((duration, $0)) }
+                }))
         box.set(self)
     }
 

@@ -187,7 +187,7 @@ struct SessionRecorderTests {
     func noThread() {
         let recorder = SessionRecorder(
             id: "x", pictureRate: 30, hasSound: false, settings: RecordingSettings(),
-            environment: .init(now: { MonotonicTime(nanoseconds: 0) }, unixMilliseconds: { 0 }, schedule: { _ in false }))
+            environment: .init(now: { MonotonicTime(nanoseconds: 0) }, unixMilliseconds: { 0 }, schedule: { _ in false }, sleep: { _ in }))
         let pixels = [UInt8](repeating: 0, count: 16 * 16 * 4)
         pixels.withUnsafeBytes { recorder.push(bgra: $0, width: 16, height: 16) }
         #expect(recorder.recording() == .disabled)
