@@ -26,8 +26,9 @@ struct AudioInput: Sendable {
         var captured48kHz: Int64
     }
 
-    private var storage: [Int16]
-    private var blocks: [Block]
+    /// Both empty until samples come.
+    private var storage: [Int16] = []
+    private var blocks: [Block] = []
     private var head = 0
     /// Complete blocks.
     private(set) var count = 0
@@ -37,16 +38,13 @@ struct AudioInput: Sendable {
     /// Blocks that had to go.
     private(set) var dropped: UInt64 = 0
 
-    init() {
-        let capacity = Self.boundBlocks + 2
-        storage = Array(repeating: 0, count: capacity * Self.slotSamples)
-        blocks = Array(repeating: Block(format: Format(sampleRate: 48_000, channels: 1), captured48kHz: 0), count: capacity)
-    }
+    init() {}
 
     /// Copies interleaved samples in; `now` is when their last one was captured. `format` is allowed and divides the count.
     mutating func append(_ samples: UnsafeBufferPointer<Int16>, format: Format, now: MonotonicTime) {
         let perChannel = samples.count / format.channels
         guard perChannel > 0 else { return }
+        if blocks.isEmpty { allocate() }
         let end = Self.ticks(now)
         let start = end &- Int64(perChannel) * 48_000 / Int64(format.sampleRate)
         if let open, open.format != format { discardOpen() }
@@ -91,6 +89,12 @@ struct AudioInput: Sendable {
     mutating func removeAll() {
         count = 0
         discardOpen()
+    }
+
+    private mutating func allocate() {
+        let capacity = Self.boundBlocks + 2
+        storage = Array(repeating: 0, count: capacity * Self.slotSamples)
+        blocks = Array(repeating: Block(format: Format(sampleRate: 48_000, channels: 1), captured48kHz: 0), count: capacity)
     }
 
     private mutating func close(_ block: Block) {

@@ -26,6 +26,7 @@ extension PeerCore {
             return lose(PeerLoss(.transport, error.message))
         }
         sctp = association
+        SCTPClock.shared.start(executor)
         association.onBufferedBytes = { [weak self] _ in self?.pumpOutboxes() }
         association.onUp = { [weak self] in
             guard let self else { return }

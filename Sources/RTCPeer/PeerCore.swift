@@ -297,13 +297,12 @@ final class PeerCore {
         }
     }
 
-    /// The one timer: the earliest of what engine, DTLS, SCTP, consent and the liveness tick want.
+    /// The one timer: the earliest of what engine, DTLS, consent and the liveness tick want. SCTP has a clock of its own.
     func rearm() {
         guard !isClosed, let timer else { return }
         var earliest = nextTick
         if let deadline = engine?.nextDeadline() { earliest = min(earliest, deadline) }
         if let deadline = dtls?.nextDeadline { earliest = min(earliest, deadline) }
-        if let deadline = SCTPStack.shared.nextDeadline { earliest = min(earliest, deadline) }
         if let deadline = consent.nextDeadline { earliest = min(earliest, deadline) }
         if let deadline = configuration.impairment.flatMap(impairmentDeadline) { earliest = min(earliest, deadline) }
         // Only ever set to an earlier time: setting a timer wakes the thread's poll, once per packet if every change were
@@ -321,7 +320,6 @@ final class PeerCore {
         guard !isClosed else { return }
         let now = executor.now
         if let deadline = dtls?.nextDeadline, deadline <= now { dtls?.handleTimeout(now: now) }
-        if let deadline = SCTPStack.shared.nextDeadline, deadline <= now { SCTPStack.shared.tick(now: now) }
         if let deadline = engine?.nextDeadline(), deadline <= now {
             engine?.handleTimeout(now: now, into: &outputs)
             drain(now: now)

@@ -12,7 +12,7 @@ package struct AudioJitterBuffer: Sendable {
     /// Packets of this stream by sequence number modulo the ring size; `number` says whose place it is.
     private var slots: [Slot]
     /// The payloads, `slotBytes` for each slot.
-    private var storage: [UInt8]
+    private var storage: [UInt8] = []
     private(set) var phase = Phase.empty
     /// The sequence number and unwrapped timestamp that play next.
     private var nextSequence: Int64 = 0
@@ -39,7 +39,6 @@ package struct AudioJitterBuffer: Sendable {
 
     package init() {
         slots = Array(repeating: Slot(), count: Self.capacityPackets)
-        storage = Array(repeating: 0, count: Self.capacityPackets * Self.slotBytes)
     }
 
     // MARK: In
@@ -72,6 +71,8 @@ package struct AudioJitterBuffer: Sendable {
         slots[place] = Slot(
             number: sequence, timestamp: time, durationSamples: duration, byteCount: payload.byteCount, hasRepair: hasRepair)
         let start = place * Self.slotBytes
+        // A track that nobody sends on does without.
+        if storage.isEmpty { storage = Array(repeating: 0, count: Self.capacityPackets * Self.slotBytes) }
         storage.withUnsafeMutableBytes { target in
             payload.withUnsafeBytes { source in
                 UnsafeMutableRawBufferPointer(rebasing: target[start..<start + source.count]).copyMemory(from: source)

@@ -22,7 +22,8 @@ package struct SentPacketHistory: Sendable {
         package var state: State
     }
 
-    private var slots: [Entry?]
+    /// Empty until something is sent: a connection that only receives does without.
+    private var slots: [Entry?] = []
     /// The newest number sent; nil before the first.
     package private(set) var newest: Int64?
     /// The oldest number that may be outstanding.
@@ -30,7 +31,7 @@ package struct SentPacketHistory: Sendable {
     /// Bytes of all packets in state `outstanding`.
     package private(set) var outstandingBytes: Int64 = 0
 
-    package init() { slots = Array(repeating: nil, count: Self.capacity) }
+    package init() {}
 
     /// False, and nothing is kept, for a number that does not follow the ones before.
     package mutating func append(_ packet: SentPacket) -> Bool {
@@ -39,6 +40,7 @@ package struct SentPacketHistory: Sendable {
         }
         if newest == nil || outstandingBytes == 0 { oldestOutstanding = packet.number }
         newest = packet.number
+        if slots.isEmpty { slots = Array(repeating: nil, count: Self.capacity) }
         let place = index(packet.number)
         if let old = slots[place], old.state == .outstanding { outstandingBytes -= Int64(old.packet.byteCount) }
         slots[place] = Entry(packet: packet, state: .outstanding)
@@ -53,7 +55,7 @@ package struct SentPacketHistory: Sendable {
     }
 
     package subscript(number: Int64) -> Entry? {
-        guard number >= 0, let entry = slots[index(number)], entry.packet.number == number else { return nil }
+        guard number >= 0, !slots.isEmpty, let entry = slots[index(number)], entry.packet.number == number else { return nil }
         return entry
     }
 

@@ -39,18 +39,20 @@ package struct RetransmissionCache: Sendable {
         }
     }
 
-    private var entries: [Entry?]
+    /// Empty until something is sent.
+    private var entries: [Entry?] = []
     /// Numbers `first..<end` may be here; not all of them are.
     private var first: Int64 = 0
     private var end: Int64 = 0
 
-    package init() { entries = Array(repeating: nil, count: Self.capacityPackets) }
+    package init() {}
 
     package var isEmpty: Bool { first == end }
     package var count: Int { Int(end - first) }
 
     /// Stores what just left; `number` is above all earlier ones.
     package mutating func insert(_ entry: Entry, number: Int64, store: inout PacketStore) {
+        if entries.isEmpty { entries = Array(repeating: nil, count: Self.capacityPackets) }
         if isEmpty { first = number }
         assert(number >= end || first == number)
         end = number + 1

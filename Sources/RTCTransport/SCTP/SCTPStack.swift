@@ -22,6 +22,8 @@ package final class SCTPStack {
     private var associations: [UInt64: Entry] = [:]
     private var lastID: UInt64 = 0
     private var inbox: [Delivery] = []
+    /// Associations that the library has called since they were last serviced; some of them several times.
+    private var called: [UInt64] = []
     private var depth = 0
     private var isDraining = false
 
@@ -104,7 +106,9 @@ package final class SCTPStack {
     }
 
     private func serviceAssociations() {
-        for entry in associations.values where entry.association?.hasWork == true { entry.association?.service() }
+        while let id = called.popLast() {
+            if let association = associations[id]?.association, association.hasWork { association.service() }
+        }
     }
 
     private func hand(_ delivery: Delivery) {
@@ -117,7 +121,9 @@ package final class SCTPStack {
         case .message(let part):
             association.handle(part)
             csctp_free(part.bytes)
-        case .event(let event): association.handle(event)
+        case .event(let event):
+            association.handle(event)
+            note(delivery.id)
         }
     }
 
@@ -128,12 +134,20 @@ package final class SCTPStack {
             drops.count(.staleGeneration)
             return true
         }
+        note(id)
         return association.enqueue(packet)
     }
 
     fileprivate func putAside(_ id: UInt64, _ content: Delivery.Content) { inbox.append(Delivery(id: id, content: content)) }
 
-    fileprivate func writable(_ id: UInt64, _ freeBytes: Int) { associations[id]?.association?.noteFree(freeBytes) }
+    fileprivate func writable(_ id: UInt64, _ freeBytes: Int) {
+        note(id)
+        associations[id]?.association?.noteFree(freeBytes)
+    }
+
+    private func note(_ id: UInt64) {
+        if called.last != id { called.append(id) }
+    }
 
     struct Delivery {
         enum Content {
