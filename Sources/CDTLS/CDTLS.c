@@ -160,6 +160,13 @@ size_t cdtls_identity_digest(const cdtls_identity *identity, const char *hash, u
     return digest_of(identity->certificate, hash, digest);
 }
 
+size_t cdtls_digest(const char *hash, const void *bytes, size_t count, uint8_t *digest) {
+    const EVP_MD *method = EVP_get_digestbyname(hash);
+    unsigned length = EVP_MAX_MD_SIZE;
+    if (method == NULL || EVP_Digest(bytes, count, digest, &length, method, NULL) != 1) return 0;
+    return length;
+}
+
 // ---- Session ---------------------------------------------------------------------------------------------------------------
 
 // Certificates are self-signed: who the peer is, the caller decides by fingerprint before it uses anything of the session.

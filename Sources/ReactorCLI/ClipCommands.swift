@@ -152,11 +152,23 @@ struct ClipTarget: Sendable {
             clip: clip, result: result, waits: waits, requestMS: requestMS, downloadMS: Output.milliseconds(since: begin))
     }
 
+    /// Nobody should watch for an hour to learn that the file cannot be.
+    private func requireWritable() throws {
+        let url = URL(filePath: file)
+        var isFolder: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: url.path(percentEncoded: false), isDirectory: &isFolder)
+        let place = exists ? url : url.deletingLastPathComponent()
+        guard !isFolder.boolValue, FileManager.default.isWritableFile(atPath: place.path(percentEncoded: false)) else {
+            throw CommandFailure("cannot write \(file)")
+        }
+    }
+
     /// Runs the whole and prints what came of it.
     func finish(_ body: (ProgressLine) async throws -> Outcome) async throws -> Int32 {
         let line = ProgressLine(isQuiet: isJSON)
         let outcome: Outcome
         do {
+            try requireWritable()
             outcome = try await body(line)
         } catch {
             line.clear()

@@ -15,7 +15,7 @@ struct Connection {
         let environment = ProcessInfo.processInfo.environment
         func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-        jwt = try arguments.takeOption("--jwt") ?? variable("REACTOR_JWT")
+        let givenJWT = try arguments.takeOption("--jwt")
         apiKey = variable("REACTOR_API_KEY")
         sessionID = try arguments.takeOption("--session")
         isVerbose = arguments.takeFlag("--verbose")
@@ -26,6 +26,8 @@ struct Connection {
         let variableLocal = ["1", "true", "yes", "on"].contains(variable("REACTOR_LOCAL")?.lowercased() ?? "")
         // A runtime on this machine speaks the local protocol; nobody should have to say so twice.
         isLocal = !wantsHosted && (wantsLocal || variableLocal || givenURL.map(Self.isLoopback) ?? false)
+        // The variable's token is the hosted API's: a local runtime needs none, and gets only one that is meant for it.
+        jwt = givenJWT ?? (isLocal ? nil : variable("REACTOR_JWT"))
         url = givenURL ?? (isLocal ? Reactor.localAPIURL : Reactor.defaultAPIURL)
         // A local runtime serves one model, whatever it is called.
         model = try arguments.takeOption("--model") ?? variable("REACTOR_MODEL") ?? (isLocal ? "local" : nil)

@@ -29,14 +29,7 @@ struct DemoCommand {
         let work = Task { try await show(report, screen: screen, usesStatusLine: usesStatusLine) }
         let signals = Terminal.onInterrupt { work.cancel() }
         defer { signals.forEach { $0.cancel() } }
-        var failure: (any Error)?
-        do {
-            try await work.value
-        } catch is CancellationError {
-            // Interrupted: what was measured until then is the result.
-        } catch {
-            failure = error
-        }
+        var failure = await work.failureUnlessInterrupted
         await screen?.stop()
         if usesStatusLine { Terminal.clearStatus() }
         if failure == nil, report.watch.frames == 0 { failure = CommandFailure("no frame arrived") }

@@ -24,7 +24,8 @@ extension Help {
 
         USAGE  reactor serve [OPTIONS]
 
-          reactor serve & reactor watch --local --seconds 5 --snapshot frame.png
+          reactor serve
+          reactor watch --local --seconds 5 --snapshot frame.png      (in another terminal)
 
         OPTIONS
           --host HOST      address to listen on; default 127.0.0.1. 0.0.0.0 lets other machines in, without authentication

@@ -29,7 +29,7 @@ enum Help {
           --hosted         a URL on this machine speaks the hosted protocol nevertheless
           --model NAME     owner/name (REACTOR_MODEL); a local runtime needs none
           --session ID     join a session instead of creating one; it is then left running
-          --jwt TOKEN      a token (REACTOR_JWT); otherwise REACTOR_API_KEY is exchanged for one
+          --jwt TOKEN      a token; the hosted API takes REACTOR_JWT as well, or REACTOR_API_KEY, which is exchanged for one
           --verbose        log what happens to standard error
         """
 

@@ -54,6 +54,7 @@ enum Output {
         let message: String
         switch error {
         case let error as ReactorError: (code, message) = (error.code.rawValue, error.message)
+        case let error as UsageError: (code, message) = (ReactorError.Code.badRequest.rawValue, error.message)
         case let error as CommandFailure: (code, message) = ("INTERNAL_ERROR", error.message)
         case is CancellationError: (code, message) = ("ABORTED", "interrupted")
         default: (code, message) = ("INTERNAL_ERROR", "\(error)")

@@ -67,14 +67,7 @@ struct PushCommand {
         let work = Task { try await push(reactor, videoInput, audioInput, report, line) }
         let signals = Terminal.onInterrupt { work.cancel() }
         defer { signals.forEach { $0.cancel() } }
-        var failure: (any Error)?
-        do {
-            try await work.value
-        } catch is CancellationError {
-            // Interrupted: what was sent until then is the result.
-        } catch {
-            failure = error
-        }
+        let failure = await work.failureUnlessInterrupted
         if let stats = try? await reactor.stats() { report.update(stats) }
         report.note(reactor)
         try? await reactor.disconnect()
@@ -149,11 +142,12 @@ struct PushCommand {
     }
 
     private static func size(_ text: String) throws -> (Int, Int) {
-        let parts = text.split(separator: "x").compactMap { Int($0) }
-        guard parts.count == 2, parts.allSatisfy({ (16...7680).contains($0) }) else {
+        let sides = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+        guard sides.count == 2, let width = sides[0], let height = sides[1], (16...7680).contains(width), (16...7680).contains(height)
+        else {
             throw UsageError("--size takes WIDTHxHEIGHT, such as 640x360, not '\(text)'")
         }
-        return (parts[0], parts[1])
+        return (width, height)
     }
 }
 

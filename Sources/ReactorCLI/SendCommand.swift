@@ -75,8 +75,11 @@ enum Session {
         let signals = Terminal.onInterrupt { work.cancel() }
         defer { signals.forEach { $0.cancel() } }
         let result = await work.result
-        try await reactor.disconnect()
+        let ending = await Task { try await reactor.disconnect() }.result
         reactor.close()
-        return try result.get()
+        // The work's own failure says more than that of the ending.
+        let value = try result.get()
+        try ending.get()
+        return value
     }
 }

@@ -30,6 +30,20 @@ enum Terminal {
     }
 }
 
+extension Task where Success == Void, Failure == any Error {
+    /// What the work ended with; nil also when it was interrupted: what there was until then is the result.
+    var failureUnlessInterrupted: (any Error)? {
+        get async {
+            do {
+                try await value
+            } catch {
+                return error is CancellationError ? nil : error
+            }
+            return nil
+        }
+    }
+}
+
 /// 0, 1, 2, …
 private final class Turn: Sendable {
     private let value = Atomic(0)

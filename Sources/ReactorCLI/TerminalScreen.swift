@@ -9,7 +9,8 @@ internal import Synchronization
 /// ```swift
 /// let screen = TerminalScreen { (frame: report.lastFrame, lines: [report.statusLine]) }
 /// screen.start()
-/// defer { await screen.stop() }
+/// await watch()
+/// await screen.stop()
 /// ```
 final class TerminalScreen: Sendable {
     typealias Content = (frame: VideoFrame?, lines: [String])

@@ -30,14 +30,7 @@ struct WatchCommand {
         let work = Task { try await watch(reactor, report) }
         let signals = Terminal.onInterrupt { work.cancel() }
         defer { signals.forEach { $0.cancel() } }
-        var failure: (any Error)?
-        do {
-            try await work.value
-        } catch is CancellationError {
-            // Interrupted: what was measured until then is the result.
-        } catch {
-            failure = error
-        }
+        var failure = await work.failureUnlessInterrupted
         await screen?.stop()
         if let stats = try? await reactor.stats() { report.update(stats) }
         report.note(status: reactor.status, sessionID: reactor.sessionID, counters: trackName.flatMap { try? reactor.track($0).counters })

@@ -30,6 +30,9 @@ package struct APIEndpoint: Sendable, Hashable {
         isLocal = local
     }
 
+    /// Requests go over TLS: what came this way does not leave in the clear.
+    package var isSecure: Bool { baseURL.lowercased().hasPrefix("https:") }
+
     /// The URL of a path that starts with a slash.
     package func url(_ path: String) -> String { baseURL + path }
 

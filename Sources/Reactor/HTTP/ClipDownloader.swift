@@ -127,7 +127,7 @@ struct ClipDownloader: Sendable {
 
     /// A token that came in over TLS does not leave in the clear.
     private func mayCarryToken(_ url: String) -> Bool {
-        url.lowercased().hasPrefix("https:") || !api.endpoint.baseURL.lowercased().hasPrefix("https:")
+        url.lowercased().hasPrefix("https:") || !api.endpoint.isSecure
     }
 }
 

@@ -40,7 +40,7 @@ struct FileUploader: Sendable {
 
     private func checked(_ url: String) throws -> String {
         guard let place = URLReference(url), let origin = place.origin,
-            origin.scheme == "https" || !api.endpoint.baseURL.hasPrefix("https:")
+            origin.scheme == "https" || !api.endpoint.isSecure
         else {
             throw ReactorError(
                 CoreError(.decodeFailed, "unreadable answer from create upload: no usable place to upload to", operation: api.operation))

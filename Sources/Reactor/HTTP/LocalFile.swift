@@ -76,8 +76,17 @@ final class LocalFile {
         }
     }
 
-    /// Removes it from its folder; a device or pipe stays.
-    func remove() { if isRegular { unlink(path) } }
+    /// Removes it from its folder. A device or pipe stays, and so does a link that leads to the file, such as `/dev/stdout`:
+    /// what it leads to is emptied.
+    func remove() {
+        guard isRegular else { return }
+        var (own, named) = (stat(), stat())
+        if fstat(descriptor, &own) == 0, lstat(path, &named) == 0, own.st_ino == named.st_ino, own.st_dev == named.st_dev {
+            unlink(path)
+        } else {
+            ftruncate(descriptor, 0)
+        }
+    }
 
     func read(at offset: Int, count: Int, operation: String) throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorTesting
 
-@Suite("RecordingLibrary")
+@Suite("RecordingLibrary", .timeLimit(.minutes(1)))
 struct RecordingLibraryTests {
     @Test(
         "wire 3.4: an unknown recording is unknown, whatever the id", arguments: ["zz", "", "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee", "\0"])

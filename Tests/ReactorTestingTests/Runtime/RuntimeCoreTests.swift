@@ -10,23 +10,6 @@ import Testing
 /// The runtime below HTTP, with a client of its own kind.
 @Suite("RuntimeCore")
 struct RuntimeCoreTests {
-    private func withCore(
-        _ model: TestModel = TestModel(), _ configure: (inout RuntimeSettings) -> Void = { _ in },
-        _ body: (RuntimeCore) async throws -> Void
-    ) async throws {
-        var settings = RuntimeSettings()
-        configure(&settings)
-        let core = RuntimeCore(model: model, settings: settings)
-        _ = try await core.startSession(sessionID: nil)
-        do { try await body(core) } catch {
-            await core.shutDown()
-            throw error
-        }
-        await core.shutDown()
-    }
-
-    private func state(_ core: RuntimeCore) async -> String { await core.descriptor()["state"]?.stringValue ?? "" }
-
     private func error(_ content: ServerMessage.Content?) -> ErrorMessage? {
         if case .error(let error) = content { error } else { nil }
     }

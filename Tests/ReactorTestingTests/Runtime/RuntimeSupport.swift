@@ -21,6 +21,25 @@ func withRuntime(
     await runtime.stop()
 }
 
+/// A runtime below HTTP with a session, shut down in any case.
+func withCore(
+    _ model: TestModel = TestModel(), _ configure: (inout RuntimeSettings) -> Void = { _ in },
+    _ body: (RuntimeCore) async throws -> Void
+) async throws {
+    var settings = RuntimeSettings()
+    configure(&settings)
+    let core = RuntimeCore(model: model, settings: settings)
+    _ = try await core.startSession(sessionID: nil)
+    do { try await body(core) } catch {
+        await core.shutDown()
+        throw error
+    }
+    await core.shutDown()
+}
+
+/// The state as `GET /session` tells it.
+func state(_ core: RuntimeCore) async -> String { await core.descriptor()["state"]?.stringValue ?? "" }
+
 extension LocalRuntime {
     func connectedClient() async throws -> Reactor {
         let client = try Reactor(model: "test", runtime: self)

@@ -10,23 +10,6 @@ import Testing
 /// Limits in time, and what ends with them.
 @Suite("RuntimeCore, time limits and endings")
 struct RuntimeTimerTests {
-    private func withCore(
-        _ model: TestModel = TestModel(), _ configure: (inout RuntimeSettings) -> Void = { _ in },
-        _ body: (RuntimeCore) async throws -> Void
-    ) async throws {
-        var settings = RuntimeSettings()
-        configure(&settings)
-        let core = RuntimeCore(model: model, settings: settings)
-        _ = try await core.startSession(sessionID: nil)
-        do { try await body(core) } catch {
-            await core.shutDown()
-            throw error
-        }
-        await core.shutDown()
-    }
-
-    private func state(_ core: RuntimeCore) async -> String { await core.descriptor()["state"]?.stringValue ?? "" }
-
     @Test("§5.7 a client that says nothing is dropped, its slots are free, and any frame counts as a word")
     func watchdog() async throws {
         try await withCore(TestModel(), { $0.pingTimeout = .milliseconds(400) }) { core in

@@ -47,15 +47,6 @@ import Testing
         }
     }
 
-    private func failure(_ body: () async throws -> some Any) async -> ReactorError? {
-        do {
-            _ = try await body()
-            return nil
-        } catch {
-            return error as? ReactorError
-        }
-    }
-
     // MARK: Requests
 
     @Test("R-48 R-49 a request returns when it was accepted, with the playlist resolved, and asks for nothing more")

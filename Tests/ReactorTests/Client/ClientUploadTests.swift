@@ -32,15 +32,6 @@ import Testing
         return file
     }
 
-    private func failure(_ body: () async throws -> some Any) async -> ReactorError? {
-        do {
-            _ = try await body()
-            return nil
-        } catch {
-            return error as? ReactorError
-        }
-    }
-
     @Test("R-43 UP-03 a file goes up under its name, whatever letters that has, and a notification follows")
     func file() async throws {
         let runtime = try makeRuntime()
@@ -48,6 +39,7 @@ import Testing
         try await client.connect()
         let bytes = Data((0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         let file = try temporaryFile("Bär 熊.png", bytes)
+        defer { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
         let marks = Mutex<[UploadProgress]>([])
         let ref = try await client.uploadFile(at: file, name: nil, progress: { mark in marks.withLock { $0.append(mark) } })
         #expect(ref == FileRef(uploadID: "abc", name: "Bär 熊.png", mimeType: "image/png", size: bytes.count))
@@ -92,6 +84,7 @@ import Testing
         let client = try runtime.client()
         try await client.connect()
         let empty = try temporaryFile("empty.txt", Data())
+        defer { try? FileManager.default.removeItem(at: empty.deletingLastPathComponent()) }
         let folder = empty.deletingLastPathComponent()
         let web = try #require(URL(string: "https://example.com/a.png"))
         for url in [empty, folder, folder.appending(path: "missing"), URL(filePath: "/dev/zero"), web] {

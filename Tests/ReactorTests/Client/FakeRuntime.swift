@@ -356,3 +356,13 @@ final class Trace: Sendable {
     var all: [String] { entries.withLock { $0 } }
     func clear() { entries.withLock { $0 = [] } }
 }
+
+/// What a call throws.
+func failure(_ body: () async throws -> some Any) async -> ReactorError? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return error as? ReactorError
+    }
+}
