@@ -30,7 +30,7 @@ extension Interop {
             for (scenario, (their, our)) in zip(Self.scenarios, zip(theirs, ours)) {
                 print("SCENARIO \(scenario.name)\n  vendor: \(their)\n  ours:   \(our)")
                 #expect(their == our, "\(scenario.name)")
-                #expect(!their.isEmpty)
+                #expect(!their.isEmpty && !their.hasPrefix("threw"), "\(scenario.name): \(their)")
             }
         }
 

@@ -18,7 +18,7 @@ public enum PixelFormat: String, Sendable, CaseIterable {
     case nv12
 
     /// Bytes of a picture of this size; `nil` for a side of 0 or a size that no `Int` holds.
-    public func byteCount(width: UInt32, height: UInt32) -> Int? {
+    package func byteCount(width: UInt32, height: UInt32) -> Int? {
         guard width > 0, height > 0 else { return nil }
         let (pixels, tooLarge) = Int(width).multipliedReportingOverflow(by: Int(height))
         guard !tooLarge, pixels <= Int.max / 8 else { return nil }
@@ -31,7 +31,7 @@ public enum PixelFormat: String, Sendable, CaseIterable {
 
 /// One picture on its way to be sent.
 public struct OutgoingVideoFrame: Sendable {
-    /// Exactly `format.byteCount(width:height:)` bytes.
+    /// Exactly as many bytes as the format has for this size.
     public var pixels: Data
     /// In pixels.
     public var width: UInt32
