@@ -54,7 +54,7 @@ package struct DelayEstimator: Sendable {
         queue.add(group)
         trend.add(group)
         if let last = lastGroupDelay {
-            let step = min(Double(abs(group.delay &- last)) / 1e6, Self.longestStep)
+            let step = min(Double((group.delay &- last).magnitude) / 1e6, Self.longestStep)
             roughness += (step - roughness) / Self.roughnessGroups
         }
         lastGroupDelay = group.delay

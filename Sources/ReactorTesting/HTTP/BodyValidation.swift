@@ -127,7 +127,20 @@ struct BodyReader {
         issues.append(ValidationIssue(type: type, location: place(key), message: message, input: input, context: context))
     }
 
-    mutating func add(_ others: [ValidationIssue]) { issues += others }
+    /// Reads the objects of a list, each with a reader of its own; what is wrong with them is noted here.
+    mutating func objects(_ key: String, _ value: WireValue?, maxCount: Int, read: (inout BodyReader) -> Void) {
+        for (index, element) in (list(key, value, maxCount: maxCount) ?? []).enumerated() {
+            let place = place(key) + [.number(Double(index))]
+            guard let object = element.objectValue else {
+                let kind = ValidationIssue.Kind.model
+                issues.append(ValidationIssue(type: kind.rawValue, location: place, message: kind.message, input: element))
+                continue
+            }
+            var reader = BodyReader(object, at: place)
+            read(&reader)
+            issues += reader.issues
+        }
+    }
 
     func place(_ key: String) -> [WireValue] { location + [.string(key)] }
 

@@ -38,26 +38,14 @@ extension RuntimeRoutes {
     {
         let id = try Self.connectionID(connection)
         var body = BodyReader(try request.requiredJSONObject())
-        let list = body.list("candidates", body.required("candidates"), maxCount: Self.maxCandidates) ?? []
-        let isFinal = body.bool("is_final", default: false)
         var candidates: [IceCandidatesBody.Candidate] = []
-        for (index, value) in list.enumerated() {
-            let place = body.place("candidates") + [.number(Double(index))]
-            guard let object = value.objectValue else {
-                body.add([
-                    ValidationIssue(
-                        type: ValidationIssue.Kind.model.rawValue, location: place, message: ValidationIssue.Kind.model.message,
-                        input: value)
-                ])
-                continue
-            }
-            var entry = BodyReader(object, at: place)
+        body.objects("candidates", body.required("candidates"), maxCount: Self.maxCandidates) { entry in
             let text = entry.requiredString("candidate") ?? ""
             let mid = entry.optionalString("sdp_mid")
             let line = entry.integer("sdp_mline_index", entry.raw("sdp_mline_index"))
-            body.add(entry.issues)
             candidates.append(IceCandidatesBody.Candidate(text: text, mid: mid, mLineIndex: line))
         }
+        let isFinal = body.bool("is_final", default: false)
         try body.check()
         try await requireSession(session)
         let complete = candidates
@@ -85,28 +73,15 @@ extension OfferRequest {
         let sdp = body.requiredString("sdp_offer") ?? ""
         var mapping: [SDPOfferBody.TrackMapping] = []
         // One m-line each, and the data section is one of 128.
-        if let list = body.list("track_mapping", body.raw("track_mapping"), maxCount: 127) {
-            for (index, value) in list.enumerated() {
-                let place = body.place("track_mapping") + [.number(Double(index))]
-                guard let object = value.objectValue else {
-                    body.add([
-                        ValidationIssue(
-                            type: ValidationIssue.Kind.model.rawValue, location: place, message: ValidationIssue.Kind.model.message,
-                            input: value)
-                    ])
-                    continue
-                }
-                var entry = BodyReader(object, at: place)
-                let name = entry.requiredString("name")
-                let kind = entry.word("kind", of: ["video", "audio"])
-                let direction = entry.word("direction", of: ["sendonly", "recvonly"])
-                let mid = entry.requiredString("mid")
-                body.add(entry.issues)
-                if let name, let mid, let kind = kind.flatMap(DeclaredTrack.Kind.init),
-                    let direction = direction.flatMap(DeclaredTrack.Direction.init)
-                {
-                    mapping.append(SDPOfferBody.TrackMapping(track: DeclaredTrack(name: name, kind: kind, direction: direction), mid: mid))
-                }
+        body.objects("track_mapping", body.raw("track_mapping"), maxCount: 127) { entry in
+            let name = entry.requiredString("name")
+            let kind = entry.word("kind", of: ["video", "audio"])
+            let direction = entry.word("direction", of: ["sendonly", "recvonly"])
+            let mid = entry.requiredString("mid")
+            if let name, let mid, let kind = kind.flatMap(DeclaredTrack.Kind.init),
+                let direction = direction.flatMap(DeclaredTrack.Direction.init)
+            {
+                mapping.append(SDPOfferBody.TrackMapping(track: DeclaredTrack(name: name, kind: kind, direction: direction), mid: mid))
             }
         }
         try body.check()

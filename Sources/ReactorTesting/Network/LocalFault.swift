@@ -5,7 +5,7 @@
 /// runtime.misbehave(at: .answer, .delay(.seconds(2)))
 /// ```
 public struct LocalFault: Sendable, Hashable {
-    /// What a client asks for (wire-protocol 3).
+    /// What a client asks for.
     public enum Route: Sendable, Hashable, CaseIterable {
         /// `POST /start_session`, `GET /session`, `POST /stop_session`, `GET /schema`.
         case startSession, session, stopSession, schema

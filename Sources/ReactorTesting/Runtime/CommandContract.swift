@@ -26,7 +26,7 @@ struct CommandContract: Sendable {
         guard let commands else { return arguments }
         guard let declared = commands[command.type] else { throw Violation("unknown command") }
         let known = Set(declared.parameters.map(\.name))
-        if let unknown = arguments.keys.filter({ !known.contains($0) }).min() { throw Violation("\(unknown): unknown argument") }
+        if let unknown = arguments.keys.filter({ !known.contains($0) }).min() { throw Violation("\(unknown.excerpt): unknown argument") }
         for parameter in declared.parameters {
             if let value = arguments[parameter.name] {
                 if let problem = parameter.kind.problem(with: value) { throw Violation("\(parameter.name): \(problem)") }
@@ -60,7 +60,9 @@ extension LocalParameter.Kind {
             if !choices.isEmpty, !choices.contains(text) {
                 return "'\(text.excerpt)' not in choices [\(choices.map { "'\($0)'" }.joined(separator: ", "))]"
             }
-            if let maxLength, text.count > maxLength { return "length \(text.count) > max_length(\(maxLength))" }
+            // As JSON Schema counts; what a reader takes for one character may be any number of scalars.
+            let length = text.unicodeScalars.count
+            if let maxLength, length > maxLength { return "length \(length) > max_length(\(maxLength))" }
         case .number(let range):
             guard let number = value.numberValue else { return mismatch("a number", value) }
             return range.flatMap { Self.problem(number, outside: $0) }
@@ -114,5 +116,5 @@ extension UploadReference {
 
 extension String {
     /// Enough of a client's text to recognise it.
-    fileprivate var excerpt: String { count <= 64 ? self : prefix(64) + "…" }
+    fileprivate var excerpt: String { unicodeScalars.count <= 64 ? self : String(unicodeScalars.prefix(64)) + "…" }
 }

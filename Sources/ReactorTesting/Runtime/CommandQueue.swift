@@ -13,10 +13,13 @@ final class CommandQueue: Sendable {
     init() { (requests, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.mostWaiting)) }
 
     /// Called once. The task ends with the queue; what waits then is still carried out.
-    func start(_ carryOut: @escaping @Sendable (Request) async -> Void) -> Task<Void, Never> {
+    func start(
+        _ carryOut: @escaping @Sendable (Request) async -> Void, atEnd: @escaping @Sendable () async -> Void
+    ) -> Task<Void, Never> {
         let requests = self.requests
         return Task.detached {
             for await request in requests { await carryOut(request) }
+            await atEnd()
         }
     }
 

@@ -9,7 +9,7 @@ final class LiveSession {
     let handle: LocalSession
     /// `LocalModel.run(in:)`, from the first open connection on.
     var run: Task<Void, Never>?
-    /// Commands being carried out, also of connections that are gone.
+    /// Commands being carried out, also of connections that are gone; each entry goes when its task ends.
     var commandTasks: [ConnectionKey: Task<Void, Never>] = [:]
 
     init(tracks: [LocalTrack], media: SessionMedia, recorder: SessionRecorder?, handle: LocalSession) {

@@ -17,7 +17,7 @@ public struct LocalCommand: Sendable, Hashable {
 /// One argument of a command.
 public struct LocalParameter: Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
-        /// Characters; `oneOf` empty allows every text.
+        /// A text of at most `maxLength` Unicode scalars; `oneOf` empty allows every text.
         case string(maxLength: Int?, oneOf: [String])
         case number(ClosedRange<Double>?)
         case integer(ClosedRange<Int>?)

@@ -108,6 +108,9 @@ public actor LocalRuntime {
             guard !track.name.isEmpty, names.insert(track.name).inserted else {
                 throw ReactorError(.badRequest, "the model declares track '\(track.name)' without a name or twice", operation: "create")
             }
+            guard track.rate.isFinite, track.rate > 0 else {
+                throw ReactorError(.badRequest, "the rate of track '\(track.name)' is \(track.rate)", operation: "create")
+            }
         }
         guard names.count <= mostTracks else {
             throw ReactorError(.badRequest, "the model declares more than \(mostTracks) tracks", operation: "create")
@@ -122,19 +125,24 @@ public actor LocalRuntime {
                     .badRequest, "the model declares command '\(command.name)', or an argument of it, without a name or twice",
                     operation: "create")
             }
+            for parameter in command.parameters {
+                guard let value = parameter.defaultValue else { continue }
+                do { try value.wireValue.validateForSending() } catch {
+                    throw ReactorError(
+                        .badRequest, "the default of '\(parameter.name)' of command '\(command.name)' is no JSON: \(error)",
+                        operation: "create")
+                }
+            }
         }
     }
 
-    /// Ends the session, if one runs, with a word to its clients, closes every connection and stops listening; returns when
-    /// nothing is left. Any number of times.
+    /// Ends the session, if one runs, with a word to its clients, closes every connection and stops listening; returns when no
+    /// socket is left. The model's tasks are cancelled and not waited for. Any number of times.
     public func stop() async {
         await core.shutDown()
         await http.stop()
         recordings.close()
     }
-
-    /// One m-line each, and the data section is one of 128.
-    private static let mostTracks = 127
 
     /// Changes the network for the connections there are and those to come.
     public func set(_ network: NetworkConditions) { core.network.set(network) }
@@ -144,6 +152,9 @@ public actor LocalRuntime {
 
     /// The session that runs now, if one does.
     public var sessions: [LocalSession] { get async { await core.liveSessions } }
+
+    /// One m-line each, and the data section is one of 128.
+    private static let mostTracks = 127
 }
 
 extension RuntimeSettings {

@@ -11,7 +11,7 @@ internal import ReactorCore
 /// One running session of a ``LocalRuntime``, as its model sees it.
 ///
 /// It lasts from a client's `connect()` until somebody ends it, or until no client has been there for a while. After that, calls
-/// throw `ReactorError.sessionTerminal`, and the sequences have ended. All calls are safe from any task.
+/// that send throw `ReactorError.sessionTerminal`, and the sequences have ended. All calls are safe from any task.
 public actor LocalSession {
     /// The id in the runtime's URLs; all local sessions have the same.
     public nonisolated let id: String
@@ -53,7 +53,8 @@ public actor LocalSession {
 
     // MARK: Media
 
-    /// Sends one picture to every client that has the track resumed; without one it costs nothing.
+    /// Sends one picture to every client that has the track resumed; without one, and on a track that is not recorded, it costs
+    /// nothing. The first track of each kind is recorded, unless ``LocalRuntime/Configuration/recordsSessions`` is off.
     ///
     /// Returns when the picture is converted; encoding and sending go on by themselves, and a picture that is not yet being
     /// encoded when the next one comes is replaced by it.
@@ -62,7 +63,7 @@ public actor LocalSession {
     ///   session has ended.
     public func pushVideo(_ frame: OutgoingVideoFrame, to track: String) throws { try media.push(frame, to: track) }
 
-    /// Sends sound to every client that has the track resumed; without one it costs nothing.
+    /// Sends sound to every client that has the track resumed, and to the recording, as ``pushVideo(_:to:)``.
     ///
     /// - Parameter samples: 48 kHz, one channel, any number of them. They are sent as they come: push 10 or 20 ms at a time, at the
     ///   pace of a clock.
@@ -89,7 +90,7 @@ public actor LocalSession {
     /// The file behind a command's argument of kind ``LocalParameter/Kind/upload``; waits until its bytes are there.
     ///
     /// - Throws: `ReactorError.badRequest` when the argument names no file; `.unresolvedUpload` when the bytes do not come within
-    ///   10 s. A cancelled task throws `CancellationError`.
+    ///   ``LocalRuntime/Configuration/uploadTimeout``, or the session has ended. A cancelled task throws `CancellationError`.
     public func upload(_ argument: JSONValue?) async throws -> LocalUpload {
         guard let id = argument?.wireValue.uploadID else {
             throw ReactorError(.badRequest, "the argument is no uploaded file", operation: "upload")

@@ -19,8 +19,8 @@ final class RuntimeConnection {
     }
 
     let key: ConnectionKey
-    /// As it came; the same text again means the same negotiation.
-    let offer: String
+    /// As it came; the same text again means the same negotiation. Empty when that has failed.
+    private(set) var offer: String
     /// Both channels are to be open by then.
     let deadline: MonotonicTime
     /// The model's outputs and inputs on this connection, by track name.
@@ -31,9 +31,10 @@ final class RuntimeConnection {
     var negotiation = Negotiation.running
     var peer: PeerConnection?
     let path: NetworkPath
-    /// Decided by the client's first frame, or else when `encodingDeadline` has come.
+    /// Decided by the client's first frame; assumed when `encodingDeadline` has come without one.
     var encoding: ChannelEncoding?
-    /// What there is to say until then.
+    var hasSpoken = false
+    /// What there is to say while it is unknown.
     var unencoded = BoundedQueue<ServerMessage>(capacity: 64)
     var encodingDeadline: MonotonicTime?
     var lastHeard: MonotonicTime
@@ -60,6 +61,12 @@ final class RuntimeConnection {
     var hasFailed: Bool {
         if case .failed = negotiation { return true }
         return false
+    }
+
+    /// The offer cannot be answered. Failed negotiations do not count as connections, so none keeps what a client sent.
+    func fail(_ failure: RouteFailure) {
+        negotiation = .failed(failure)
+        offer = ""
     }
 
     /// True when this opened the connection.

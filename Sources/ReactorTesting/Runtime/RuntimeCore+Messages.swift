@@ -31,8 +31,11 @@ extension RuntimeCore {
     }
 
     private func receive(_ message: RuntimeConnection.HeldMessage, on connection: RuntimeConnection) {
-        let encoding = connection.encoding ?? ChannelEncoding(firstFrame: message.bytes, isText: message.isText)
-        decide(encoding, for: connection)
+        if !connection.hasSpoken {
+            connection.hasSpoken = true
+            use(ChannelEncoding(firstFrame: message.bytes, isText: message.isText), for: connection)
+        }
+        guard let encoding = connection.encoding else { return }
         do throws(WireFormatError) {
             handle(try ClientFrameDecoder.decode(channel: message.channel, encoding: encoding, bytes: message.bytes), on: connection)
         } catch {
@@ -88,9 +91,8 @@ extension RuntimeCore {
 
     // MARK: Out
 
-    /// What waited for it goes out. Deciding again does nothing.
-    func decide(_ encoding: ChannelEncoding, for connection: RuntimeConnection) {
-        guard connection.encoding == nil else { return }
+    /// What waited for it goes out.
+    func use(_ encoding: ChannelEncoding, for connection: RuntimeConnection) {
         connection.encoding = encoding
         connection.encodingDeadline = nil
         while let message = connection.unencoded.popFirst() { send(message, to: connection) }

@@ -65,9 +65,9 @@ extension RuntimeCore: RuntimeService {
 
     func offer(_ request: OfferRequest, connection id: Int) async throws(RouteFailure) {
         guard let session else { throw RouteFailure(400, "No session running") }
-        if let present = connections[id] {
+        if let present = connections[id], !present.hasFailed {
             // A client that does not know whether its request arrived sends it again.
-            if present.offer == request.sdp, !present.hasFailed { return }
+            if present.offer == request.sdp { return }
         } else {
             let count = connections.values.count { !$0.hasFailed }
             guard count < Self.mostConnections else { throw RouteFailure(503, "Connection limit reached", retryAfterSeconds: 1) }
@@ -82,7 +82,7 @@ extension RuntimeCore: RuntimeService {
         do throws(PeerError) {
             connection.negotiation = .answered(try await negotiate(connection, request))
         } catch {
-            connection.negotiation = .failed(RouteFailure(422, error.message))
+            connection.fail(RouteFailure(422, error.message))
             if let peer = connection.peer { Task { await peer.close() } }
             connection.peer = nil
             settings.log(.warning, "an offer cannot be answered", ["conn_id": String(id), "reason": error.message])

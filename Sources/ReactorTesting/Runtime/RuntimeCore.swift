@@ -38,8 +38,6 @@ actor RuntimeCore {
     private var lastGeneration: UInt64 = 0
     private var timer: PeerTimer?
     private var armedDeadline: MonotonicTime?
-    /// When finished recordings are looked at, while there are any.
-    private var nextSweep: MonotonicTime?
     private var waitingForEnd: [CheckedContinuation<Void, Never>] = []
 
     init(
@@ -88,13 +86,14 @@ actor RuntimeCore {
         session = nil
         let leaving = connections.values.sorted { $0.key.generation < $1.key.generation }
         for connection in leaving where connection.isOpen {
-            decide(.v1, for: connection)
+            if connection.encoding == nil { use(.v1, for: connection) }
             if let notice { send(ServerMessage(channel: .control, requestID: "", content: notice), to: connection) }
         }
         for connection in leaving { detach(connection, from: ending) }
         ending?.end()
         publish()
-        await closeAll(leaving.compactMap(\.peer)) { await Self.close($0) }
+        // In a task that is not cancelled: the caller may be the model's own, and that one is by now.
+        await Task { await closeAll(leaving.compactMap(\.peer)) { await Self.close($0) } }.value
         uploads.removeAll()
         machine.closed()
         publish()
@@ -164,6 +163,8 @@ actor RuntimeCore {
         let handle = session.handle
         session.commandTasks[key] = connection.commands.start { [weak self] request in
             await self?.carryOut(request, of: key, in: handle)
+        } atEnd: { [weak self] in
+            await self?.forgetCommands(of: key)
         }
         if session.run == nil {
             session.run = Task.detached { [model, settings] in
@@ -178,6 +179,9 @@ actor RuntimeCore {
         }
         publish()
     }
+
+    /// All that the connection asked for is carried out, and it asks for nothing more.
+    private func forgetCommands(of key: ConnectionKey) { session?.commandTasks[key] = nil }
 
     // MARK: Time
 
@@ -194,11 +198,6 @@ actor RuntimeCore {
 
     private func rearm() {
         var earliest = machine.nextDeadline
-        if let recordings, recordings.recordingCount > 0 {
-            let sweep = nextSweep ?? NetworkThread.now().adding(milliseconds: Self.sweepMilliseconds)
-            nextSweep = sweep
-            earliest = earliest.map { min($0, sweep) } ?? sweep
-        }
         for connection in connections.values {
             guard let deadline = nextDeadline(connection) else { continue }
             earliest = earliest.map { min($0, deadline) } ?? deadline
@@ -228,15 +227,11 @@ actor RuntimeCore {
         }
         armedDeadline = nil
         for connection in Array(connections.values) {
-            if let deadline = connection.encodingDeadline, deadline <= now { decide(.v1, for: connection) }
+            if let deadline = connection.encodingDeadline, deadline <= now { use(.v1, for: connection) }
             guard let deadline = nextDeadline(connection), deadline <= now else { continue }
             let event = connection.isOpen ? "client_silent" : "negotiation_timed_out"
             machine.note(event, ["conn_id": String(connection.key.id)])
             drop(connection)
-        }
-        if let due = nextSweep, due <= now {
-            nextSweep = nil
-            recordings?.sweep()
         }
         if machine.handleTimeout(now: now) { Task { await finishSession(nil) } }
         publish()
@@ -247,9 +242,8 @@ actor RuntimeCore {
     /// As the vendor's runtime words it (wire-protocol 8.5).
     static let shutdownReason = "Session ended: the server is shutting down."
     static let mostConnections = 64
-    /// wire-protocol 3.4.
-    private static let sweepMilliseconds: Int64 = 30_000
-    /// A client says something as soon as it can (wire-protocol 5.2). One that does not is spoken to in protobuf after this.
+    /// A client says something as soon as it can (wire-protocol 5.2). One that does not is spoken to in protobuf after this, until
+    /// it says something.
     private static let encodingMilliseconds: Int64 = 500
     private static let drainMilliseconds = 250
 }

@@ -112,7 +112,7 @@ struct RuntimeSessionMachine {
             beginClosing("shutdown", "shutdown")
             return true
         }
-        if state != .closing { move(to: .terminated, "shutdown") }
+        if state != .closing, state != .terminated { move(to: .terminated, "shutdown") }
         return false
     }
 

@@ -266,6 +266,21 @@ struct LocalRuntimeTests {
         }
     }
 
+    @Test(
+        "A model that cannot be declared is refused at once",
+        arguments: [
+            TestModel(tracks: [LocalTrack("", kind: .video, direction: .recvonly)]),
+            TestModel(tracks: [LocalTrack("a", kind: .video, direction: .recvonly), LocalTrack("a", kind: .audio, direction: .recvonly)]),
+            TestModel(tracks: [LocalTrack("a", kind: .video, direction: .recvonly, rate: .nan)]),
+            TestModel(tracks: [LocalTrack("a", kind: .audio, direction: .sendonly, rate: 0)]),
+            TestModel(commands: [LocalCommand("c"), LocalCommand("c")]),
+            TestModel(commands: [LocalCommand("c", parameters: [LocalParameter("p", .number(nil), default: .number(.infinity))])]),
+        ])
+    func undeclarable(model: TestModel) async {
+        let error = await #expect(throws: ReactorError.self) { try await LocalRuntime(model: model) }
+        #expect(error?.code == .badRequest)
+    }
+
     // MARK: Losing clients
 
     @Test("A dropped connection is seen by the client; the session stays and takes it back")

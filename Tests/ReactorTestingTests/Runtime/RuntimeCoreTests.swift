@@ -162,13 +162,16 @@ struct RuntimeCoreTests {
         }
     }
 
-    @Test("§5.2 a client that says nothing is spoken to in protobuf")
+    @Test("§5.2 a client that says nothing is spoken to in protobuf, until its first frame says otherwise")
     func firstEncoding() async throws {
         let model = TestModel { session in try await session.send(["type": "welcome"]) }
         try await withCore(model) { core in
             let client = try await RawClient(core, greets: false)
             #expect(await eventually { client.messages.map(\.content) == [.model(ModelMessage(type: "welcome", data: .null))] })
             #expect(client.texts.isEmpty)
+            try await client.peer.send(
+                Array(#"{"scope":"application","data":{"type":"echo","data":{}}}"#.utf8), isText: true, channel: "data")
+            #expect(await eventually { client.texts == [#"{"data":{"data":{},"type":"echoed"},"scope":"application"}"#] })
         }
     }
 
@@ -222,6 +225,9 @@ struct RuntimeCoreTests {
         let limit = RuntimeCore.mostConnections
         try await withCore(TestModel(tracks: []), { $0.negotiationTimeout = .seconds(600) }) { core in
             let offer = try await RawClient.makeOffer()
+            // A negotiation that failed takes no place, and gives none.
+            try await core.offer(OfferRequest(sdp: "garbage", trackMapping: [], isReplacement: false), connection: 4000)
+            #expect(await core.offerText(4000).isEmpty)
             for id in 0..<limit {
                 try await core.offer(OfferRequest(sdp: offer, trackMapping: [], isReplacement: false), connection: 2000 + id)
             }
@@ -277,5 +283,6 @@ struct RuntimeCoreTests {
 extension RuntimeCore {
     func offerText(_ id: Int) -> String { connections[id]?.offer ?? "" }
     var connectionCount: Int { connections.count }
+    var commandTaskCount: Int { session?.commandTasks.count ?? 0 }
     var nextConnectionDeadline: MonotonicTime? { connections.values.compactMap(nextDeadline).min() }
 }

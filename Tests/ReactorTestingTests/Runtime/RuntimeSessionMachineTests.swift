@@ -128,6 +128,8 @@ struct RuntimeSessionMachineTests {
         machine.closed()
         #expect(machine.state == .terminated)
         #expect(machine.nextDeadline == nil)
+        _ = machine.takeTransitions()
+        #expect(shutsDown(&machine) == false && machine.transitions.isEmpty, "it ends once")
 
         machine = try started()
         try machine.stop()

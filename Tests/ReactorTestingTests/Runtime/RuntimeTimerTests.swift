@@ -3,6 +3,7 @@ import RTCBase
 import RTCPeer
 import Reactor
 import ReactorCore
+import Synchronization
 import Testing
 
 @testable import ReactorTesting
@@ -74,6 +75,38 @@ struct RuntimeTimerTests {
             #expect(client.messages.map(\.content) == [.sessionEnded(reason: "Session ended: the server is shutting down.")])
             await #expect(throws: RouteFailure(503, "the runtime is terminated")) { try await core.startSession(sessionID: nil) }
             #expect(await core.health().isHealthy == false)
+        }
+    }
+
+    @Test("§8.5 a model that ends its session, and is cancelled by that, still waits until the clients have heard why")
+    func endFromWithin() async throws {
+        let waited = Mutex<Duration?>(nil)
+        let model = TestModel { session in
+            let begin = ContinuousClock.now
+            await session.end(reason: "that was all")
+            waited.withLock { $0 = begin.duration(to: .now) }
+        }
+        let core = RuntimeCore(
+            model: model, settings: RuntimeSettings(), network: NetworkShaper(NetworkConditions(delay: .milliseconds(60))))
+        _ = try await core.startSession(sessionID: nil)
+        let client = try await RawClient(core)
+        #expect(await eventually { client.isLost })
+        #expect(client.messages.map(\.content) == [.sessionEnded(reason: "that was all")])
+        #expect(await eventually { waited.withLock { $0 } != nil })
+        // There and back.
+        #expect(try #require(waited.withLock { $0 }) >= .milliseconds(120))
+        await core.shutDown()
+    }
+
+    @Test("A connection that is gone leaves nothing behind, however often it comes back")
+    func manyReconnects() async throws {
+        try await withCore { core in
+            for _ in 0..<3 {
+                let client = try await RawClient(core)
+                #expect(await client.waitUntilOpen())
+                await client.peer.close()
+            }
+            #expect(await eventually { await core.commandTaskCount == 0 })
         }
     }
 
