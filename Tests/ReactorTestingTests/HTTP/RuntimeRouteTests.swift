@@ -98,7 +98,7 @@ struct RuntimeRouteTests {
             #expect(candidates.map(\.mLineIndex) == [0, nil, nil] && candidates[0].mid == "0")
             for (json, expected) in [
                 (#"{}"#, ["missing body.candidates"]),
-                (#"{"candidates":[{}],"is_final":"maybe"}"#, ["bool_parsing body.is_final", "missing body.candidates.0.candidate"]),
+                (#"{"candidates":[{}],"is_final":"maybe"}"#, ["missing body.candidates.0.candidate", "bool_parsing body.is_final"]),
                 (#"{"candidates":[{"candidate":"c","sdp_mline_index":0.5}]}"#, ["int_from_float body.candidates.0.sdp_mline_index"]),
                 (#"{"candidates":[\#((0..<257).map { _ in "0" }.joined(separator: ","))]}"#, ["too_long body.candidates"]),
             ] {
