@@ -74,7 +74,9 @@ let package = Package(
             name: "Reactor", dependencies: ["ReactorCore", "RTCPeer", "RTCBase", "CCurl"], swiftSettings: strict),
         .target(
             name: "ReactorTesting",
-            dependencies: ["Reactor", "ReactorCore", "RTCPeer", "RTCCodec", "RTCTransport", "RTCBase", "RTCSimulation", "CMicroHTTPD", "CPNG"],
+            dependencies: [
+                "Reactor", "ReactorCore", "RTCPeer", "RTCCodec", "RTCTransport", "RTCBase", "RTCSimulation", "CMicroHTTPD", "CPNG",
+            ],
             swiftSettings: strict),
         .executableTarget(name: "ReactorCLI", dependencies: ["Reactor", "ReactorTesting", "CPNG"], swiftSettings: strict),
         .executableTarget(name: "ReactorSimulate", dependencies: ["RTCSimulation", "RTCBase", "RTCEngine"], swiftSettings: strict),

@@ -19,6 +19,7 @@ struct ErrorMatrixTests {
         "start bad cmd": (400, "a starting input is not offered, whatever is in it"),
         "start": (200, "a starting input is not offered, so it is left out of the request and of the descriptor"),
         "session waiting": (200, "the same"),
+        "clips after end": (410, "21: of a recording that ended without a picture nothing will ever come"),
     ]
 
     /// Bodies the capture could not show, because they are not JSON.
