@@ -3,6 +3,8 @@
 #endif
 #include "CMicroHTTPD.h"
 
+#include "HTTPLoop.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
@@ -15,8 +17,15 @@
 #include <unistd.h>
 
 struct chttpd_server {
-    struct MHD_Daemon *daemon;
+    http_loop_entry entry;
     chttpd_callbacks callbacks;
+};
+
+// The library's socket context.
+struct chttpd_connection {
+    struct MHD_Connection *library;
+    chttpd_server *server;
+    void *user;
 };
 
 const char *chttpd_version(void) { return MHD_get_version(); }
@@ -25,7 +34,8 @@ const char *chttpd_version(void) { return MHD_get_version(); }
 
 static void *user_of(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info == NULL ? NULL : info->socket_context;
+    chttpd_connection *ours = info == NULL ? NULL : info->socket_context;
+    return ours == NULL ? NULL : ours->user;
 }
 
 static enum MHD_Result accepts(void *context, const struct sockaddr *address, socklen_t length) {
@@ -35,16 +45,23 @@ static enum MHD_Result accepts(void *context, const struct sockaddr *address, so
     return server->callbacks.accepts(server->callbacks.context) ? MHD_YES : MHD_NO;
 }
 
-static void notified(void *context, struct MHD_Connection *connection, void **user, enum MHD_ConnectionNotificationCode code) {
+static void notified(void *context, struct MHD_Connection *connection, void **place, enum MHD_ConnectionNotificationCode code) {
     chttpd_server *server = context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         int descriptor = info == NULL ? -1 : info->connect_fd;
-        *user = server->callbacks.opened(server->callbacks.context, (chttpd_connection *)connection, descriptor);
-    } else if (*user != NULL) {
-        void *closing = *user;
-        *user = NULL;
-        server->callbacks.closed(server->callbacks.context, closing);
+        // Without it the connection ends with its first request.
+        chttpd_connection *ours = calloc(1, sizeof *ours);
+        if (ours == NULL) return;
+        ours->library = connection;
+        ours->server = server;
+        *place = ours;
+        ours->user = server->callbacks.opened(server->callbacks.context, ours, descriptor);
+    } else if (*place != NULL) {
+        chttpd_connection *closing = *place;
+        *place = NULL;
+        if (closing->user != NULL) server->callbacks.closed(server->callbacks.context, closing->user);
+        free(closing);
     }
 }
 
@@ -126,26 +143,32 @@ chttpd_server *chttpd_start(int listener, const chttpd_callbacks *callbacks, con
     chttpd_server *server = calloc(1, sizeof *server);
     if (server == NULL) return NULL;
     server->callbacks = *callbacks;
-    server->daemon = MHD_start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, accepts, server, handle, server,
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        http_loop_flags(), 0, accepts, server, handle, server,
         MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listener, MHD_OPTION_CONNECTION_LIMIT, limits->connections,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits->memory_per_connection, MHD_OPTION_CONNECTION_TIMEOUT,
         limits->idle_seconds, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, began, server,
         MHD_OPTION_NOTIFY_CONNECTION, notified, server, MHD_OPTION_NOTIFY_COMPLETED, ended, server, MHD_OPTION_END);
-    if (server->daemon != NULL) return server;
+    if (daemon != NULL && http_loop_join(&server->entry, daemon)) return server;
+    if (daemon != NULL) {
+        // The listener stays the caller's.
+        MHD_quiesce_daemon(daemon);
+        MHD_stop_daemon(daemon);
+    }
     free(server);
     return NULL;
 }
 
 void chttpd_stop(chttpd_server *server) {
-    MHD_stop_daemon(server->daemon);
+    http_loop_leave(&server->entry);
+    MHD_stop_daemon(server->entry.daemon);
     free(server);
 }
 
 // MARK: - Connections
 
-void chttpd_suspend(chttpd_connection *connection) { MHD_suspend_connection((struct MHD_Connection *)connection); }
-void chttpd_resume(chttpd_connection *connection) { MHD_resume_connection((struct MHD_Connection *)connection); }
+void chttpd_suspend(chttpd_connection *connection) { MHD_suspend_connection(connection->library); }
+void chttpd_resume(chttpd_connection *connection) { http_loop_resume(&connection->server->entry, connection->library); }
 
 struct field_visit {
     void (*visit)(void *user, const char *name, const char *value);
@@ -162,12 +185,12 @@ static enum MHD_Result visit_field(void *context, enum MHD_ValueKind kind, const
 void chttpd_each_field(
     chttpd_connection *connection, void (*visit)(void *user, const char *name, const char *value), void *user) {
     struct field_visit fields = {visit, user};
-    MHD_get_connection_values((struct MHD_Connection *)connection, MHD_HEADER_KIND, visit_field, &fields);
+    MHD_get_connection_values(connection->library, MHD_HEADER_KIND, visit_field, &fields);
 }
 
 size_t chttpd_header_size(chttpd_connection *connection) {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info((struct MHD_Connection *)connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+        MHD_get_connection_info(connection->library, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     return info == NULL ? 0 : info->header_size;
 }
 
@@ -215,7 +238,7 @@ bool chttpd_response_field(chttpd_response *response, const char *name, const ch
 }
 
 bool chttpd_queue(chttpd_connection *connection, unsigned status, chttpd_response *response) {
-    enum MHD_Result result = MHD_queue_response((struct MHD_Connection *)connection, status, (struct MHD_Response *)response);
+    enum MHD_Result result = MHD_queue_response(connection->library, status, (struct MHD_Response *)response);
     MHD_destroy_response((struct MHD_Response *)response);
     return result == MHD_YES;
 }

@@ -1,5 +1,6 @@
 // libmicrohttpd for Swift: its functions are variadic and its callbacks come with more arguments than anybody needs. No
-// policy and no thread of its own: the library runs one thread per server, and every callback below comes on that thread.
+// policy. One thread runs all servers of the process (one per server where there is no epoll), and every callback below
+// comes on it, so none may wait.
 #ifndef CMICROHTTPD_H
 #define CMICROHTTPD_H
 
@@ -9,7 +10,7 @@
 
 /// A running server. Freed by `chttpd_stop`.
 typedef struct chttpd_server chttpd_server;
-/// One accepted TCP connection. The library's: valid from `opened` until `closed` returns.
+/// One accepted TCP connection: valid from `opened` until `closed` returns.
 typedef struct chttpd_connection chttpd_connection;
 /// An answer being put together. Given away with `chttpd_queue`.
 typedef struct chttpd_response chttpd_response;
@@ -66,13 +67,14 @@ void chttpd_close(int listener);
 /// The callbacks' context has to stay until `chttpd_stop` has returned.
 chttpd_server *chttpd_start(int listener, const chttpd_callbacks *callbacks, const chttpd_limits *limits);
 
-/// Closes everything, with `ended` and `closed` for what is open, joins the thread and frees the server. No connection may
-/// be suspended or become so meanwhile. Not on the server's own thread.
+/// Closes everything, with `ended` and `closed` for what is open, waits until the thread has let go of the server, and frees
+/// it. No connection may be suspended or become so meanwhile. Not from a callback; the last callbacks come on the caller's
+/// thread.
 void chttpd_stop(chttpd_server *server);
 
 /// Stops the library looking at a connection; only in `header`, `received` and `read`.
 void chttpd_suspend(chttpd_connection *connection);
-/// Ends a suspension, from any thread. Never for a connection that is not suspended.
+/// Ends a suspension, from any thread. Never for a connection that is not suspended. `closed` may come at once.
 void chttpd_resume(chttpd_connection *connection);
 
 /// Calls `visit` with each header field of the current request. The strings last until the visit returns.

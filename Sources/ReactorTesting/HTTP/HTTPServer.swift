@@ -1,5 +1,5 @@
-// The embedded HTTP server: libmicrohttpd behind CMicroHTTPD, one thread per server. In come requests whose header and body
-// keep the limits, each handled by a task of its own; out go answers from memory or as a stream. What breaks HTTP itself (a
+// The embedded HTTP server: libmicrohttpd behind CMicroHTTPD, one thread for all servers. In come requests whose header and
+// body keep the limits, each handled by a task of its own; out go answers from memory or as a stream. What breaks HTTP itself (a
 // request line that is none, a header beyond all bounds) is refused by the library in its own words. Not here: routes, CORS.
 
 private import CMicroHTTPD
@@ -59,7 +59,7 @@ final class HTTPServer: Sendable {
         self.commonHeaders = commonHeaders
         state = Mutex(State(work: Work(plan: plan, handler: handler)))
 
-        // Released when the library's thread is gone.
+        // Released when the library has stopped.
         let context = Unmanaged.passRetained(self).toOpaque()
         var callbacks = chttpd_callbacks(
             context: context, accepts: { theServer($0)?.accepts() ?? false },
@@ -106,7 +106,7 @@ final class HTTPServer: Sendable {
     var counters: HTTPServerCounters { state.withLock { $0.counters } }
     var connectionCount: Int { state.withLock { $0.connections.count } }
 
-    /// Refuses what is new, cancels the handlers, closes every connection, and returns when thread and sockets are gone. Not
+    /// Refuses what is new, cancels the handlers, closes every connection, and returns when the sockets are gone. Not
     /// affected by cancellation. May be called again and at once from several places; all wait for the same end.
     func stop() async {
         await withCheckedContinuation { continuation in
@@ -131,7 +131,7 @@ final class HTTPServer: Sendable {
     }
 
     private func shutDown() {
-        // Joins the library's thread, so it needs one of its own.
+        // Waits for the library's thread, so it needs one of its own.
         let work: @Sendable () -> Void = { [self] in
             let (daemon, connections) = state.withLock { state in
                 defer { state.daemon = nil }
