@@ -31,7 +31,9 @@ extension Interop {
                     // As the incumbent was measured: after a warm-up.
                     try await Task.sleep(for: .seconds(2))
                     report.restart()
+                    let load = MachineLoad.now
                     try await Task.sleep(for: .seconds(Settings.seconds))
+                    measured("lossy_\(stream.slug)_cores_free", MachineLoad.now.freeShare(since: load) * 100, "%")
                     let stats = try await reactor.stats()
                     let peer = try #require(await reactor.peerStatistics()?.inbound.first { $0.track == "main_video" })
                     let counters = track.counters
