@@ -28,8 +28,6 @@ struct chttpd_connection {
     void *user;
 };
 
-const char *chttpd_version(void) { return MHD_get_version(); }
-
 // MARK: - What the library calls
 
 static void *user_of(struct MHD_Connection *connection) {
@@ -118,7 +116,12 @@ int chttpd_listen(const char *host, uint16_t port, int backlog, uint16_t *bound)
     else if (address.ss_family == AF_INET) ((struct sockaddr_in *)&address)->sin_port = htons(port);
     else return CHTTPD_NOT_AN_ADDRESS;
 
+#ifdef SOCK_CLOEXEC
+    // At once: a process started meanwhile must not inherit it.
+    int descriptor = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+#else
     int descriptor = socket(address.ss_family, SOCK_STREAM, 0);
+#endif
     if (descriptor < 0) return -errno;
     int on = 1, off = 0;
     int flags = fcntl(descriptor, F_GETFL, 0);

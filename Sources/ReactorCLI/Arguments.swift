@@ -1,4 +1,5 @@
-/// The words of a command line: flags, options with a value (`--name value` or `--name=value`) and positionals, in any order.
+/// The words of a command line: the command first, then flags, options with a value (`--name value` or `--name=value`) and
+/// positionals, in any order.
 struct Arguments {
     private var words: [String]
     private var literal: [String] = []
@@ -25,6 +26,8 @@ struct Arguments {
         guard let index = words.firstIndex(of: name) else { return nil }
         guard words.indices.contains(index + 1) else { throw UsageError("\(name) needs a value") }
         let value = words[index + 1]
+        // `--snapshot --json`: the value was left out. One that begins with dashes is given as `--name=--value`.
+        guard !value.hasPrefix("--") else { throw UsageError("\(name) needs a value") }
         words.removeSubrange(index...(index + 1))
         return value
     }
@@ -35,6 +38,16 @@ struct Arguments {
             throw UsageError("\(name) takes a number from \(range.lowerBound.short) to \(range.upperBound.short), not '\(text)'")
         }
         return value
+    }
+
+    /// The first word, unless that is an option: what an option before the command takes is not known yet.
+    mutating func takeCommand() throws -> String? {
+        guard let first = words.first else { return literal.isEmpty ? nil : literal.removeFirst() }
+        guard first.hasPrefix("-") else { return words.removeFirst() }
+        guard words.allSatisfy({ ["--help", "-h", "--version"].contains($0) }) else {
+            throw UsageError("the command comes first, then its options: '\(first)' is none")
+        }
+        return nil
     }
 
     mutating func nextPositional() -> String? {

@@ -6,7 +6,7 @@ extension Help {
         USAGE  reactor demo [OPTIONS]
 
         OPTIONS
-          --seconds N      how long, from the first frame; default 10
+          --seconds N      how long it streams; default 10
           --output DIR     where demo.png and demo.mp4 go; default: here
           --prompt TEXT    the first scene
           --size WxH       of the pictures; default 640x360

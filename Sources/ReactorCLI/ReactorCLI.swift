@@ -14,7 +14,7 @@ struct ReactorCLI {
     static func run(_ arguments: [String]) async -> Int32 {
         do {
             var arguments = Arguments(arguments)
-            guard let name = arguments.nextPositional() else {
+            guard let name = try arguments.takeCommand() else {
                 if arguments.takeFlag("--version") {
                     print(ReactorSDK.version)
                     return 0

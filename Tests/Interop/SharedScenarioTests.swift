@@ -25,7 +25,13 @@ extension Interop {
             var configuration = LocalRuntime.Configuration()
             configuration.recordsSessions = false
             let runtime = try await LocalRuntime(model: ProbeModel(), configuration: configuration)
-            let ours = try await Self.results(runtime.apiURL)
+            let ours: [String]
+            do {
+                ours = try await Self.results(runtime.apiURL)
+            } catch {
+                await runtime.stop()
+                throw error
+            }
             await runtime.stop()
             for (scenario, (their, our)) in zip(Self.scenarios, zip(theirs, ours)) {
                 print("SCENARIO \(scenario.name)\n  vendor: \(their)\n  ours:   \(our)")

@@ -51,9 +51,6 @@ typedef struct chttpd_limits {
     unsigned idle_seconds;
 } chttpd_limits;
 
-/// The version of the library in use, "0.9.75". A static string.
-const char *chttpd_version(void);
-
 enum { CHTTPD_NOT_AN_ADDRESS = -1000000 };
 
 /// Listens on a numeric address. Returns a descriptor, a negative errno, or CHTTPD_NOT_AN_ADDRESS.

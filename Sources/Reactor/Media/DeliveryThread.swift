@@ -5,7 +5,8 @@ internal import Synchronization
 /// The thread on which one track's frame handlers run: a task executor, so that a frame closure is an ordinary task
 /// looping over the same sequence an app would use. A handler that blocks blocks this thread alone.
 ///
-/// The thread starts with the first handler and ends when the last reference to this object goes.
+/// The thread starts with the first handler and ends when the last reference to this object goes. When the system refuses
+/// another thread, a queue that shares threads with others takes its place.
 final class DeliveryThread: TaskExecutor {
     /// What the thread itself holds; it must not keep the executor alive.
     private final class Inbox: Sendable {
@@ -18,10 +19,11 @@ final class DeliveryThread: TaskExecutor {
     }
 
     private let inbox = Inbox()
+    private let substitute = Mutex<DispatchQueue?>(nil)
 
     init(name: String) {
         let inbox = self.inbox
-        _ = WorkerThread.start(name: "rx-" + name) { [weak self] in
+        let isStarted = WorkerThread.start(name: "rx-" + name) { [weak self] in
             while true {
                 inbox.wake.wait()
                 let (jobs, isStopped) = inbox.state.withLock { state in
@@ -35,6 +37,7 @@ final class DeliveryThread: TaskExecutor {
                 if isStopped { return }
             }
         }
+        if !isStarted { substitute.withLock { $0 = DispatchQueue(label: "rx-" + name) } }
     }
 
     deinit {
@@ -44,6 +47,9 @@ final class DeliveryThread: TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
+        if let queue = substitute.withLock({ $0 }) {
+            return queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
         inbox.state.withLock { $0.jobs.append(job) }
         inbox.wake.signal()
     }

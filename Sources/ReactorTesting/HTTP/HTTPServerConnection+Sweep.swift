@@ -18,7 +18,7 @@ extension HTTPServerConnection {
                 if elapsed > Self.unattendedHandling, chttpd_peer_is_done(descriptor) { return .cancel(state.task) }
             case .idle where elapsed > limits.idle: breakOff(&state, .idleConnection)
             case .header where elapsed > limits.header: breakOff(&state, .slowHeader, status: 408, "Request Timeout")
-            case .body(let expected) where elapsed > limits.body * (1 + expected >> 20):
+            case .body(let expected) where elapsed > limits.body * (1 + max(expected, state.bodyBytes) >> 20):
                 breakOff(&state, .slowBody, status: 408, "Request Timeout")
             case .sending(let bytes) where elapsed > limits.answer * (1 + bytes >> 20): breakOff(&state, .slowReader)
             case .sending: break

@@ -169,7 +169,7 @@ final class HTTPServerConnection: Sendable {
     }
 
     func ended(well: Bool) {
-        let (sink, stream, wasComplete) = state.withLock { state in
+        let (sink, streams, wasComplete) = state.withLock { state in
             defer {
                 state.request = nil
                 state.refusal = nil
@@ -182,11 +182,14 @@ final class HTTPServerConnection: Sendable {
                 state.enter(.idle)
             }
             let isBodyOpen = if case .body = state.phase { true } else { false }
-            return (isBodyOpen ? state.request?.sink : nil, state.stream, !isBodyOpen)
+            // An answer that the library never came for has a stream as well.
+            var streams = [state.stream].compactMap(\.self)
+            if case .stream(let unread) = state.response?.body, unread !== state.stream { streams.append(unread) }
+            return (isBodyOpen ? state.request?.sink : nil, streams, !isBodyOpen)
         }
         if !well { server.count(.brokenRequest) }
         if !wasComplete { sink?.abandon() }
-        stream?.end()
+        for stream in streams { stream.end() }
     }
 
     func closed() {

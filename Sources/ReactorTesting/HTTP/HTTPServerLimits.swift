@@ -10,7 +10,7 @@ struct HTTPServerLimits: Sendable {
     var idle: Duration = .seconds(60)
     /// From the request line to the end of the header; 408 then.
     var header: Duration = .seconds(10)
-    /// The body, and for a streamed one as much again for every MiB of it; 408 then.
+    /// The body, and as much again for every MiB of it that is announced or has come; 408 then.
     var body: Duration = .seconds(20)
     /// Sending an answer, and as much again for every MiB of it.
     var answer: Duration = .seconds(30)

@@ -53,7 +53,10 @@ final class RuntimeHTTP: Sendable {
         return response
     }
 
-    deinit { server.beginStop() }
+    deinit {
+        events.finish()
+        server.beginStop()
+    }
 
     /// The real one, also when 0 was asked for.
     var port: Int { server.port }

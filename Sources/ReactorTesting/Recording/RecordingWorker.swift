@@ -32,7 +32,8 @@ final class RecordingWorker: Sendable {
         if WorkerThread.start(name: "reactor-rec", { [self] in run() }) { return true }
         state.withLock { state in
             state.isRunning = false
-            state.waiting.removeAll()
+            // The others wait for the next one that is scheduled.
+            state.waiting.removeAll { $0 === recorder }
         }
         return false
     }

@@ -33,16 +33,22 @@ public protocol LocalModel: Sendable {
 
 extension LocalModel {
     public var name: String { String(describing: Self.self) }
+    /// Everything goes, unchecked.
     public var commands: [LocalCommand]? { nil }
+    /// Acknowledges.
     public func handle(_ command: String, _ arguments: JSONValue, in session: LocalSession) async throws -> CommandReply? { nil }
+    /// Nothing.
     public func run(in session: LocalSession) async throws {}
 }
 
 /// A model's refusal of a command: code and message reach the client's `sendCommand` as they are.
 public struct LocalCommandError: Error, Sendable, Hashable {
+    /// Lower case by custom: `not_ready`.
     public let code: String
+    /// For people.
     public let message: String
 
+    /// To be thrown from ``LocalModel/handle(_:_:in:)``.
     public init(code: String, message: String) {
         self.code = code
         self.message = message

@@ -20,10 +20,14 @@ public actor LocalRuntime {
 
     /// A STUN or TURN server that clients are told to use.
     public struct ICEServer: Sendable, Hashable {
+        /// Such as `stun:stun.example.com:3478`.
         public var urls: [String]
+        /// Of a TURN server.
         public var username: String?
+        /// Of a TURN server.
         public var password: String?
 
+        /// STUN servers take no credentials.
         public init(urls: [String], username: String? = nil, password: String? = nil) {
             self.urls = urls
             self.username = username

@@ -90,13 +90,16 @@ public actor LocalSession {
     /// The file behind a command's argument of kind ``LocalParameter/Kind/upload``; waits until its bytes are there.
     ///
     /// - Throws: `ReactorError.badRequest` when the argument names no file; `.unresolvedUpload` when the bytes do not come within
-    ///   ``LocalRuntime/Configuration/uploadTimeout``, or the session has ended. A cancelled task throws `CancellationError`.
+    ///   ``LocalRuntime/Configuration/uploadTimeout``; `.sessionTerminal` when the session has ended. A cancelled task throws
+    ///   `CancellationError`.
     public func upload(_ argument: JSONValue?) async throws -> LocalUpload {
         guard let id = argument?.wireValue.uploadID else {
             throw ReactorError(.badRequest, "the argument is no uploaded file", operation: "upload")
         }
         let bytes = await core.uploads.bytes(of: id, within: core.settings.uploadTimeout)
         try Task.checkCancellation()
+        // The files of the next session are not this one's.
+        if media.hasEnded { throw ReactorError(.sessionTerminal, "the session has ended", operation: "upload") }
         guard let bytes, let upload = core.uploads.upload(id) else {
             throw ReactorError(.unresolvedUpload, "the bytes of upload '\(id)' did not arrive", operation: "upload")
         }
@@ -145,9 +148,12 @@ public actor LocalSession {
 public struct LocalUpload: Sendable, Hashable {
     /// As the client named it.
     public let name: String
+    /// As the client said, such as `image/png`; nobody has looked.
     public let mimeType: String
+    /// All of its bytes.
     public let data: Data
 
+    /// For tests of a model's own code.
     public init(name: String, mimeType: String, data: Data) {
         self.name = name
         self.mimeType = mimeType

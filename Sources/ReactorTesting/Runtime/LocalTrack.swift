@@ -2,8 +2,11 @@ public import Reactor
 
 /// One track that a model declares, seen from the client: a `recvonly` track is what the model sends.
 public struct LocalTrack: Sendable, Hashable {
+    /// Unique among the model's tracks.
     public let name: String
+    /// Video or audio.
     public let kind: TrackKind
+    /// `recvonly` from the model to clients, `sendonly` from a client to the model.
     public let direction: TrackDirection
     /// Pictures or samples per second.
     public let rate: Double

@@ -38,7 +38,8 @@ final class RuntimeConnection {
     var unencoded = BoundedQueue<ServerMessage>(capacity: 64)
     var encodingDeadline: MonotonicTime?
     var lastHeard: MonotonicTime
-    var held = BoundedQueue<HeldMessage>(capacity: 64)
+    private var held = BoundedQueue<HeldMessage>(capacity: 64)
+    private var heldBytes = 0
     private(set) var isOpen = false
     /// The labels of the two channels; anything but `control` is the data channel (wire-protocol 5.1).
     private var labels: [MessageChannel: String] = [:]
@@ -76,6 +77,19 @@ final class RuntimeConnection {
         guard !isOpen, labels.count == MessageChannel.allCases.count else { return false }
         isOpen = true
         return true
+    }
+
+    /// Keeps a message until the connection is open; false when too many or too large ones wait.
+    func hold(_ message: HeldMessage) -> Bool {
+        guard held.isEmpty || heldBytes + message.bytes.count <= CommandQueue.mostBytes, held.append(message) else { return false }
+        heldBytes += message.bytes.count
+        return true
+    }
+
+    func nextHeld() -> HeldMessage? {
+        guard let message = held.popFirst() else { return nil }
+        heldBytes -= message.bytes.count
+        return message
     }
 
     func label(_ channel: MessageChannel) -> String { labels[channel] ?? channel.rawValue }

@@ -11,13 +11,13 @@ extension RuntimeCore {
         case .channelOpened(let label):
             guard connection.channelOpened(label) else { return }
             opened(connection)
-            while let message = connection.held.popFirst() { receive(message, on: connection) }
+            while let message = connection.nextHeld() { receive(message, on: connection) }
         case .message(let label, let isText, let bytes):
             connection.lastHeard = NetworkThread.now()
             let message = RuntimeConnection.HeldMessage(channel: MessageChannel(label: label), isText: isText, bytes: bytes)
             if connection.isOpen {
                 receive(message, on: connection)
-            } else if !connection.held.append(message) {
+            } else if !connection.hold(message) {
                 drops.count(.subscriberOverflow)
             }
         case .lost(let loss):
@@ -37,14 +37,15 @@ extension RuntimeCore {
         }
         guard let encoding = connection.encoding else { return }
         do throws(WireFormatError) {
-            handle(try ClientFrameDecoder.decode(channel: message.channel, encoding: encoding, bytes: message.bytes), on: connection)
+            let decoded = try ClientFrameDecoder.decode(channel: message.channel, encoding: encoding, bytes: message.bytes)
+            handle(decoded, byteCount: message.bytes.count, on: connection)
         } catch {
             drops.count(.malformedMessage)
             settings.log(.debug, "a message cannot be read", ["channel": message.channel.rawValue, "error": "\(error)"])
         }
     }
 
-    private func handle(_ message: ClientMessage, on connection: RuntimeConnection) {
+    private func handle(_ message: ClientMessage, byteCount: Int, on connection: RuntimeConnection) {
         // A request without an id is answered all the same, under an id of ours (wire-protocol 5.5).
         let id = message.requestID.isEmpty ? Self.mintRequestID() : message.requestID
         func reply(_ content: ServerMessage.Content, on channel: MessageChannel = .control) {
@@ -53,7 +54,8 @@ extension RuntimeCore {
         switch message.content {
         case .ping, .fileUploaded, .other: break
         case .command(let command):
-            if !connection.commands.append(CommandQueue.Request(requestID: id, command: command)) {
+            if !connection.commands.append(CommandQueue.Request(requestID: id, command: command, byteCount: byteCount)) {
+                drops.count(.subscriberOverflow)
                 reply(.error(ErrorMessage(code: "internal_error", message: "too many commands wait")), on: .data)
             }
         case .requestSchema: reply(.schema(schemaDocument))

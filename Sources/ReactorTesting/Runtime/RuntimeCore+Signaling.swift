@@ -54,6 +54,19 @@ extension RuntimeCore: RuntimeService {
         }
     }
 
+    func metrics() async -> [MetricSample] {
+        let discarded = "Messages and candidates of clients thrown away, by reason."
+        return [
+            MetricSample(
+                name: "reactor_session_connections", help: "Connections of the session.", kind: .gauge, value: Double(connections.count))
+        ]
+            + drops.nonZero.map { reason, count in
+                MetricSample(
+                    name: "reactor_session_discarded_total", help: discarded, kind: .counter, labels: ["reason": "\(reason)"],
+                    value: Double(count))
+            }
+    }
+
     func registerConnection() async throws(RouteFailure) -> WireValue {
         let free = Self.mintedIDs.filter { !registered.contains($0) && connections[$0] == nil }
         guard let id = free.randomElement() else { throw RouteFailure(503, "No connection ids left") }

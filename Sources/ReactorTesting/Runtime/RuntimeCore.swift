@@ -70,6 +70,8 @@ actor RuntimeCore {
         slots = PublisherSlots(tracks: tracks.filter { $0.direction == .sendonly }.map(\.name))
         registered = []
         earlyCandidates = [:]
+        // A place that was taken while the session before ended.
+        uploads.removeAll()
         let outputs = tracks.filter { $0.direction == .recvonly }
         let recorder = recordings?.makeRecorder(
             id: recordingID, pictureRate: outputs.first { $0.kind == .video }?.rate,

@@ -59,6 +59,8 @@ final class SessionMedia: Sendable {
         recorder?.finish()
     }
 
+    var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
     // MARK: The model's side
 
     func push(_ frame: OutgoingVideoFrame, to name: String) throws {

@@ -47,6 +47,21 @@ struct HTTPServerTests {
         await server.stop()
     }
 
+    @Test("a streamed answer that the library never came for ends with its request")
+    func unreadStream() async throws {
+        let server = try HTTPServer(handler: Self.echo)
+        let ended = Atomic<Int>(0)
+        let stream = HTTPByteStream()
+        stream.onEnd { ended.add(1, ordering: .relaxed) }
+        // The library's side of it is not touched by the end of a request.
+        let handle = try #require(OpaquePointer(bitPattern: 8))
+        let connection = HTTPServerConnection(server: server, handle: handle, descriptor: -1, isOverLimit: false)
+        connection.state.withLock { $0.response = HTTPServerResponse(200, body: .stream(stream)) }
+        connection.ended(well: false)
+        #expect(ended.load(ordering: .relaxed) == 1)
+        await server.stop()
+    }
+
     @Test("stopping leaves no thread and no descriptor, whatever the connections were doing")
     func stopLeavesNothing() async throws {
         let threads = serverThreads()

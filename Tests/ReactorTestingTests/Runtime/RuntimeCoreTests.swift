@@ -116,6 +116,8 @@ struct RuntimeCoreTests {
             try await client.command("ack")
             #expect(await client.reply("data_1") == .acknowledgement)
             #expect(await core.drops[.malformedMessage] == 3)
+            let told = await core.metrics().first { $0.labels == ["reason": "malformedMessage"] }
+            #expect(told?.name == "reactor_session_discarded_total" && told?.value == 3)
         }
     }
 
