@@ -67,6 +67,11 @@ static void on_send_error(void *data, int error, const char *address, uint16_t p
     agent->callbacks.send_error(agent->user, error, address, port);
 }
 
+static void on_heard(void *data) {
+    rnice_agent *agent = data;
+    agent->callbacks.heard(agent->user);
+}
+
 // MARK: Life
 
 rnice_agent *rnice_agent_new(
@@ -265,7 +270,8 @@ int rnice_agent_watch_errors(rnice_agent *agent, int on) {
     if (!on) return 0;
     GSocket *socket = nice_agent_get_selected_socket(agent->nice, agent->stream, COMPONENT);
     if (socket == NULL) return 0;
-    agent->watch = rnice_error_watch_new(agent->context, g_socket_get_fd(socket), on_send_error, agent);
+    rnice_error_watch_callbacks callbacks = {.report = on_send_error, .heard = on_heard};
+    agent->watch = rnice_error_watch_new(agent->context, g_socket_get_fd(socket), &callbacks, agent);
     g_object_unref(socket);
     return agent->watch != NULL;
 }

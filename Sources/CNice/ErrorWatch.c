@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <glib-unix.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -17,9 +18,9 @@
 struct rnice_error_watch {
     GSource *source;
     int fd;
-    void (*report)(void *user, int error, const char *address, uint16_t port);
+    rnice_error_watch_callbacks callbacks;
     void *user;
-    gboolean is_reporting, is_freed;
+    gboolean is_calling, is_freed;
 };
 
 static void set_reporting(int fd, int on) {
@@ -63,10 +64,25 @@ static void describe(const struct sockaddr_storage *address, char *text, socklen
     }
 }
 
-static gboolean on_error(gint fd, GIOCondition condition, gpointer data) {
-    (void)condition;
+/// Emptying the queue clears the socket's pending error; an error without an entry is taken here.
+static void clear_error(int fd) {
+    int pending;
+    socklen_t length = sizeof pending;
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &pending, &length);
+}
+
+/// Off first, then empty: nothing may stay behind that would make libnice's next read fail.
+static void stop_reporting(int fd) {
+    set_reporting(fd, 0);
+    struct sockaddr_storage destination;
+    for (int i = 0; i < 1024 && next_error(fd, &destination) >= 0; i++) {}
+    clear_error(fd);
+}
+
+static gboolean on_condition(gint fd, GIOCondition condition, gpointer data) {
     rnice_error_watch *watch = data;
-    watch->is_reporting = TRUE;
+    gboolean is_heard = (condition & G_IO_IN) != 0;
+    watch->is_calling = TRUE;
     // Bounded: a flood of errors must not hold the thread; what is left wakes us again.
     for (int i = 0; i < 64 && !watch->is_freed; i++) {
         struct sockaddr_storage destination;
@@ -77,57 +93,56 @@ static gboolean on_error(gint fd, GIOCondition condition, gpointer data) {
         char text[INET6_ADDRSTRLEN];
         uint16_t port;
         describe(&destination, text, sizeof text, &port);
-        watch->report(watch->user, error, text, port);
+        watch->callbacks.report(watch->user, error, text, port);
     }
-    watch->is_reporting = FALSE;
+    if (is_heard && !watch->is_freed) {
+        stop_reporting(fd);
+        watch->callbacks.heard(watch->user);
+    }
+    watch->is_calling = FALSE;
     if (watch->is_freed) {
         g_free(watch);
         return G_SOURCE_REMOVE;
     }
-    // Emptying the queue clears the socket's pending error; an error without an entry is taken here.
-    int pending;
-    socklen_t length = sizeof pending;
-    getsockopt(fd, SOL_SOCKET, SO_ERROR, &pending, &length);
+    if (is_heard) return G_SOURCE_REMOVE;
+    clear_error(fd);
     return G_SOURCE_CONTINUE;
 }
 
 rnice_error_watch *rnice_error_watch_new(
-    GMainContext *context, int fd, void (*report)(void *user, int error, const char *address, uint16_t port), void *user) {
+    GMainContext *context, int fd, const rnice_error_watch_callbacks *callbacks, void *user) {
+    // libnice's source may have been found ready in this very iteration of the loop, and read after us.
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    if (poll(&readable, 1, 0) != 0) return NULL;
     int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (duplicate < 0) return NULL;
     rnice_error_watch *watch = g_new0(rnice_error_watch, 1);
     watch->fd = duplicate;
-    watch->report = report;
+    watch->callbacks = *callbacks;
     watch->user = user;
-    watch->source = g_unix_fd_source_new(duplicate, G_IO_ERR);
+    watch->source = g_unix_fd_source_new(duplicate, G_IO_IN | G_IO_ERR);
     // Before libnice's own source: GLib dispatches only the ready sources of the highest priority in one iteration.
     g_source_set_priority(watch->source, G_PRIORITY_HIGH);
-    g_source_set_callback(watch->source, (GSourceFunc)(void (*)(void))on_error, watch, NULL);
+    g_source_set_callback(watch->source, (GSourceFunc)(void (*)(void))on_condition, watch, NULL);
     g_source_attach(watch->source, context);
     set_reporting(duplicate, 1);
     return watch;
 }
 
 void rnice_error_watch_free(rnice_error_watch *watch) {
-    // Off first, then empty: nothing may stay behind that would make libnice's next read fail.
-    set_reporting(watch->fd, 0);
-    struct sockaddr_storage destination;
-    for (int i = 0; i < 1024 && next_error(watch->fd, &destination) >= 0; i++) {}
-    int pending;
-    socklen_t length = sizeof pending;
-    getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &pending, &length);
+    stop_reporting(watch->fd);
     g_source_destroy(watch->source);
     g_source_unref(watch->source);
     close(watch->fd);
     watch->is_freed = TRUE;
-    if (!watch->is_reporting) g_free(watch);
+    if (!watch->is_calling) g_free(watch);
 }
 
 #else
 
 rnice_error_watch *rnice_error_watch_new(
-    GMainContext *context, int fd, void (*report)(void *user, int error, const char *address, uint16_t port), void *user) {
-    (void)context, (void)fd, (void)report, (void)user;
+    GMainContext *context, int fd, const rnice_error_watch_callbacks *callbacks, void *user) {
+    (void)context, (void)fd, (void)callbacks, (void)user;
     return NULL;
 }
 

@@ -71,7 +71,9 @@ extension Interop {
             #expect(report.sizes.contains([640, 360]))
             #expect(report.counters.count == 2 && Double(report.videoFrames) > leastFrames)
             #expect(report.unreadFrames <= report.videoFrames / 10)
-            #expect(report.audioHertz.map { abs($0 - OtherPeerCall.toneHertz) < 15 } == true, "the far end: \(report.text)")
+            #expect(
+                report.audioHertz.map { abs($0 - OtherPeerCall.toneHertz) < 15 } == true,
+                "the far end: \(report.text)ours: \(seen.outbound)")
             let outbound = seen.outbound.first { $0.kind == .video }
             #expect(outbound?.codec == codec.rawValue && outbound?.framesEncoded ?? 0 > 0)
         }

@@ -93,6 +93,8 @@ typedef struct {
     void (*datagram)(void *user, uint8_t *bytes, size_t count);
     /// While errors are watched: the kernel reports that a datagram sent to this address and port met an error.
     void (*send_error)(void *user, int error, const char *address, uint16_t port);
+    /// Something arrived while errors were watched, which has ended; `rnice_agent_watch_errors` begins again.
+    void (*heard)(void *user);
     /// The last call of all: the agent has let go of its sockets and of `user`.
     void (*closed)(void *user);
 } rnice_agent_callbacks;
@@ -154,9 +156,9 @@ int rnice_agent_expect_answer(rnice_agent *agent, const uint8_t transaction[12])
 /// Sets SO_RCVBUF of every socket; returns the smallest size the kernel reports, 0 without a socket.
 int rnice_agent_set_receive_buffer(rnice_agent *agent, int bytes);
 
-/// Reports errors (ICMP) of the selected pair's UDP socket through `send_error` until switched off. The error queue is
-/// always emptied before libnice reads the socket: libnice closes a socket whose read fails with such an error.
-/// Returns 1 when watching. Linux; elsewhere 0. Relayed pairs: 0.
+/// Reports errors (ICMP) of the selected pair's UDP socket through `send_error`, until switched off or until something
+/// arrives (`heard`), whatever it is: libnice closes a socket whose read fails with such an error.
+/// Returns 1 when watching, 0 when there is something to be read. Linux; elsewhere 0. Relayed pairs: 0.
 int rnice_agent_watch_errors(rnice_agent *agent, int on);
 
 /// Drops what libnice logs through GLib (a server's name that does not resolve goes to stderr otherwise). Process-wide for

@@ -242,6 +242,11 @@ package final class ICEAgent {
         }
     }
 
+    /// Something is about to be read, perhaps one of libnice's own checks: the socket works, and errors are watched no more.
+    func handleHeard() {
+        if refusals.isProbing { stopProbing() }
+    }
+
     // MARK: State
 
     private func becomeUsable(_ new: ICEState) {
@@ -312,7 +317,7 @@ package final class ICEAgent {
             if wasProbing || rnice_agent_watch_errors(handle, 1) != 0 {
                 sendProbe()
             } else {
-                refusals.start(now: executor.now)  // relayed, or no error queue: look again later, the pair may change
+                refusals.start(now: executor.now)  // relayed, no error queue, or something came: look again later
             }
         }
         refusalTimer.set(deadline: refusals.nextDeadline)

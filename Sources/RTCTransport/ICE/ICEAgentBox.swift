@@ -36,7 +36,7 @@ final class ICEAgentBox {
         }
         var callbacks = rnice_agent_callbacks(
             candidate: iceCandidate, gathering_done: iceGatheringDone, state: iceState, pair_selected: icePairSelected,
-            datagram: iceDatagram, send_error: iceSendError, closed: iceClosed)
+            datagram: iceDatagram, send_error: iceSendError, heard: iceHeard, closed: iceClosed)
         let user = Unmanaged.passRetained(box)
         guard let handle = rnice_agent_new(context, &options, &callbacks, user.toOpaque()) else {
             user.release()
@@ -102,6 +102,8 @@ private func iceSendError(_ user: UnsafeMutableRawPointer?, _ error: Int32, _ ad
     guard let agent = box(user)?.agent, let address else { return }
     agent.handleSendError(error, address: String(cString: address), port: port)
 }
+
+private func iceHeard(_ user: UnsafeMutableRawPointer?) { box(user)?.agent?.handleHeard() }
 
 private func iceClosed(_ user: UnsafeMutableRawPointer?) {
     guard let user else { return }

@@ -2,6 +2,7 @@ import Foundation
 import PeerTestSupport
 import RTCBase
 import RTCTransport
+import Synchronization
 import Testing
 
 /// Everything that opens ICE sockets runs one after the other: descriptors are counted.
@@ -305,6 +306,36 @@ struct ICEAgentTests {
         // Silence for three probes: they reach a live peer, which answers nothing.
         #expect(await harness.wait(seconds: 1.5) { $0.agents[.a]?.state == .failed } == false)
         await exchange(harness, count: 20)
+        await harness.closeAll()
+    }
+
+    @Test("an ICMP error that comes between the loop's poll and libnice's read does not end the connection")
+    func errorBeforeRead() async throws {
+        let closed = TestSocket().port
+        let stranger = TestSocket()
+        let harness = ICEHarness()
+        let socket = Mutex<Int32>(-1)
+        // On this machine's own address the kernel answers within the call.
+        await harness.makeEarlyTimer { sendDatagram([1], from: socket.withLock { $0 }, to: closed) }
+        try await harness.run { try $0.connect(only("127.0.0.1"), only("127.0.0.1")) }
+        await exchange(harness, count: 5)
+        let port = try #require(await harness.run { $0.agents[.b]?.selectedPair()?.remotePort })
+        let descriptor = try #require(udpSocket(port: port))
+        socket.withLock { $0 = descriptor }
+
+        for _ in 0..<5 {
+            let limit = NetworkExecutor.now().adding(milliseconds: 3000)
+            while !reportsErrors(descriptor), NetworkExecutor.now() < limit { try await Task.sleep(for: .milliseconds(2)) }
+            #expect(reportsErrors(descriptor), "the agent does not listen for refusals")
+            await harness.run { harness in
+                // Both are there when the loop polls next.
+                sendDatagram([0xFF], from: stranger.descriptor, to: port)
+                harness.fireEarlyTimer()
+            }
+        }
+        #expect(await harness.send(.b, [0xFE, 99]))
+        #expect(await harness.wait { $0.datagrams[.a]?.last == [0xFE, 99] })
+        #expect(await harness.states[.a]?.contains(.failed) == false)
         await harness.closeAll()
     }
 

@@ -38,6 +38,7 @@ actor ICEHarness {
     }
     private var waiters: [Int: Waiter] = [:]
     private var nextWaiter = 0
+    private var earlyTimer: NetworkTimer?
 
     func run<Result: Sendable>(_ body: @Sendable (isolated ICEHarness) throws -> Result) rethrows -> Result { try body(self) }
 
@@ -112,6 +113,12 @@ actor ICEHarness {
 
     func send(_ side: Side, _ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { agents[side]?.send($0) ?? false } }
 
+    /// Made before the agents, the timer runs before libnice reads when both are due in one turn of the loop: GLib keeps
+    /// sources of one priority in the order of their making.
+    func makeEarlyTimer(_ body: @escaping @Sendable () -> Void) { earlyTimer = executor.makeTimer { body() } }
+
+    func fireEarlyTimer() { earlyTimer?.set(deadline: executor.now) }
+
     func isConnected(_ side: Side) -> Bool { agents[side]?.state == .connected || agents[side]?.state == .ready }
 
     func close(_ side: Side) async {
@@ -171,17 +178,7 @@ struct TestSocket: ~Copyable {
 
     deinit { Glibc.close(descriptor) }
 
-    func send(_ bytes: [UInt8], to port: UInt16) {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        address.sin_port = port.bigEndian
-        withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                _ = sendto(descriptor, bytes, bytes.count, 0, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-    }
+    func send(_ bytes: [UInt8], to port: UInt16) { sendDatagram(bytes, from: descriptor, to: port) }
 
     /// The next datagram and its source port, or nil after the time.
     func receive(milliseconds: Int32) -> (bytes: [UInt8], port: UInt16)? {
@@ -211,4 +208,36 @@ func openSocketCount() -> Int {
 func candidatePort(_ line: String) -> UInt16? {
     let fields = line.split(separator: " ")
     return fields.count > 5 ? UInt16(fields[5]) : nil
+}
+
+/// To a port of 127.0.0.1.
+func sendDatagram(_ bytes: [UInt8], from descriptor: Int32, to port: UInt16) {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_port = port.bigEndian
+    withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            _ = sendto(descriptor, bytes, bytes.count, 0, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+    }
+}
+
+/// This process's socket that is bound to the port of an IPv4 address.
+func udpSocket(port: UInt16) -> Int32? {
+    (0..<1024).first { descriptor in
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isSocket = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) == 0 }
+        }
+        return isSocket && address.sin_family == sa_family_t(AF_INET) && address.sin_port == port.bigEndian
+    }
+}
+
+/// The kernel has been asked to tell of ICMP errors on this socket.
+func reportsErrors(_ descriptor: Int32) -> Bool {
+    var value: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    return getsockopt(descriptor, Int32(IPPROTO_IP), IP_RECVERR, &value, &length) == 0 && value != 0
 }
