@@ -55,6 +55,7 @@ package final class ICEAgent {
     private var addedCandidates: Set<RemoteCandidate> = []
     private var isRemoteGatheringDone = false
     private var refusals = RefusalDetector()
+    private var isWatchingErrors = false
 
     private enum Event {
         case candidate(String), gatheringDone, state(ICEState), pairSelected
@@ -242,9 +243,11 @@ package final class ICEAgent {
         }
     }
 
-    /// Something is about to be read, perhaps one of libnice's own checks: the socket works, and errors are watched no more.
+    /// Something is about to be read, perhaps one of libnice's own checks or the peer's probe. Errors are watched no more until
+    /// the next probe, which is due when it was: two idle peers must not hurry each other.
     func handleHeard() {
-        if refusals.isProbing { stopProbing() }
+        isWatchingErrors = false
+        refusals.handleHeard()
     }
 
     // MARK: State
@@ -272,7 +275,7 @@ package final class ICEAgent {
         failure = error
         refusals.stop()
         refusalTimer.set(deadline: nil)
-        if let handle { _ = rnice_agent_watch_errors(handle, 0) }
+        stopWatchingErrors()
         change(to: .failed)
     }
 
@@ -312,20 +315,25 @@ package final class ICEAgent {
         guard let handle, failure == nil else { return }
         let wasProbing = refusals.isProbing
         let action = refusals.handleTimeout(now: executor.now)
-        if wasProbing, !refusals.isProbing { _ = rnice_agent_watch_errors(handle, 0) }
+        if wasProbing, !refusals.isProbing { stopWatchingErrors() }
         if action == .probe {
-            if wasProbing || rnice_agent_watch_errors(handle, 1) != 0 {
+            if !isWatchingErrors { isWatchingErrors = rnice_agent_watch_errors(handle, 1) != 0 }
+            if isWatchingErrors {
                 sendProbe()
-            } else {
+            } else if !wasProbing {
                 refusals.start(now: executor.now)  // relayed, no error queue, or something came: look again later
             }
         }
         refusalTimer.set(deadline: refusals.nextDeadline)
     }
 
+    private func stopWatchingErrors() {
+        isWatchingErrors = false
+        if let handle { _ = rnice_agent_watch_errors(handle, 0) }
+    }
+
     private func stopProbing() {
-        guard let handle else { return }
-        _ = rnice_agent_watch_errors(handle, 0)
+        stopWatchingErrors()
         refusals.start(now: executor.now)
         refusalTimer.set(deadline: refusals.nextDeadline)
     }

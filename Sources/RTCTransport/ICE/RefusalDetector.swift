@@ -49,6 +49,12 @@ package struct RefusalDetector: Sendable {
     /// A datagram arrived while listening; the cheap path, for every packet.
     package mutating func handleDatagram() { hasHeard = true }
 
+    /// Something arrived of which nobody tells what; while probing. A refusal from before it counts no more.
+    package mutating func handleHeard() {
+        guard case .probing(let next, let interval, _) = phase else { return }
+        phase = .probing(next: next, interval: interval, refusedAt: nil)
+    }
+
     package mutating func handleTimeout(now: MonotonicTime) -> Action {
         guard let deadline = nextDeadline, deadline <= now else { return .none }
         if hasHeard {

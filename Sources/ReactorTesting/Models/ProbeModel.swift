@@ -128,12 +128,16 @@ public struct ProbeModel: LocalModel {
         }
     }
 
-    public func run(in session: LocalSession) async throws {
+    public func clientConnected(in session: LocalSession) async throws {
         let state = state(in: session)
         var hello = state.withLock { $0.video.message.objectValue ?? [:] }
         hello["monotonic_ms"] = .number(Double(Reactor.timeMicros() / 1000 & 0xFF_FFFF))
         hello["source"] = nil
         try await session.send(["type": "hello", "data": .object(hello)])
+    }
+
+    public func run(in session: LocalSession) async throws {
+        let state = state(in: session)
         let (video, audio) = (try session.videoFrames(from: "webcam"), try session.audioFrames(from: "mic"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

@@ -20,11 +20,13 @@ final class CommandQueue: Sendable {
 
     /// Called once. The task ends with the queue; what waits then is still carried out.
     func start(
-        _ carryOut: @escaping @Sendable (Request) async -> Void, atEnd: @escaping @Sendable () async -> Void
+        first: @escaping @Sendable () async -> Void = {}, _ carryOut: @escaping @Sendable (Request) async -> Void,
+        atEnd: @escaping @Sendable () async -> Void
     ) -> Task<Void, Never> {
         let requests = self.requests
         // The queue's owner may let go of it before the last one is carried out.
         return Task.detached { [self] in
+            await first()
             for await request in requests {
                 await carryOut(request)
                 waitingBytes.withLock { $0 -= request.byteCount }

@@ -26,6 +26,10 @@ public protocol LocalModel: Sendable {
     ///   of it.
     func handle(_ command: String, _ arguments: JSONValue, in session: LocalSession) async throws -> CommandReply?
 
+    /// A client has connected: at a session's start, a further one, or one that reconnects. What the model sends now reaches
+    /// it; commands of this client are answered after this has returned. What it throws is logged, and the client stays.
+    func clientConnected(in session: LocalSession) async throws
+
     /// What the model does by itself, from the first connection of a session until the session ends, when its task is
     /// cancelled. Returning earlier leaves the session as it is.
     func run(in session: LocalSession) async throws
@@ -37,6 +41,8 @@ extension LocalModel {
     public var commands: [LocalCommand]? { nil }
     /// Acknowledges.
     public func handle(_ command: String, _ arguments: JSONValue, in session: LocalSession) async throws -> CommandReply? { nil }
+    /// Nothing.
+    public func clientConnected(in session: LocalSession) async throws {}
     /// Nothing.
     public func run(in session: LocalSession) async throws {}
 }

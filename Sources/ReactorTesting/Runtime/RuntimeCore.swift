@@ -163,7 +163,14 @@ actor RuntimeCore {
         session.media.add(connection.outputs)
         let key = connection.key
         let handle = session.handle
-        session.commandTasks[key] = connection.commands.start { [weak self] request in
+        session.commandTasks[key] = connection.commands.start(first: { [model, settings] in
+            do {
+                try await model.clientConnected(in: handle)
+            } catch {
+                if Task.isCancelled { return }
+                settings.log(.error, "the model's clientConnected(in:) failed", ["error": String(describing: error)])
+            }
+        }) { [weak self] request in
             await self?.carryOut(request, of: key, in: handle)
         } atEnd: { [weak self] in
             await self?.forgetCommands(of: key)

@@ -3,6 +3,7 @@ import RTCBase
 import RTCPeer
 import Reactor
 import ReactorCore
+import Synchronization
 import Testing
 
 @testable import ReactorTesting
@@ -23,7 +24,7 @@ struct RuntimeCoreTests {
             try await client.command("echo", .object(["x": .number(1)]))
             #expect(await client.reply("data_1") == .model(ModelMessage(type: "echoed", data: .object(["x": .number(1)]))))
             #expect(await state(core) == "streaming")
-            #expect(model.entries.first == "run")
+            #expect(await eventually { Set(model.entries).isSuperset(of: ["run", "echo"]) })
             try await core.stopSession(moderates: false, reason: "")
             #expect(await state(core) == "ready")
             #expect(await eventually { client.isLost })
@@ -118,6 +119,28 @@ struct RuntimeCoreTests {
             #expect(await core.drops[.malformedMessage] == 3)
             let told = await core.metrics().first { $0.labels == ["reason": "malformedMessage"] }
             #expect(told?.name == "reactor_session_discarded_total" && told?.value == 3)
+        }
+    }
+
+    @Test("§12 the model hears of every client that connects, and greets it before its first command is answered")
+    func greetings() async throws {
+        let greeted = Mutex(0)
+        let model = TestModel(connected: { session in
+            greeted.withLock { $0 += 1 }
+            try await Task.sleep(for: .milliseconds(30))
+            try await session.send(["type": "welcome"])
+            throw LocalCommandError(code: "odd", message: "is logged, and changes nothing")
+        })
+        try await withCore(model) { core in
+            let welcome = ServerMessage.Content.model(ModelMessage(type: "welcome", data: .null))
+            let first = try await RawClient(core)
+            #expect(await first.waitUntilOpen())
+            try await first.command("ack", id: "1")
+            #expect(await first.reply("1") == .acknowledgement)
+            #expect(first.messages.map(\.content) == [welcome, .acknowledgement])
+            let second = try await RawClient(core)
+            #expect(await eventually { second.messages.map(\.content) == [welcome] })
+            #expect(greeted.withLock { $0 } == 2 && model.entries.filter { $0 == "run" }.count == 1)
         }
     }
 

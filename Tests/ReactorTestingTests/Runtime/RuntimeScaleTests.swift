@@ -1,13 +1,15 @@
 import Foundation
 import PeerTestSupport
 import Reactor
+import ReactorCore
 import Synchronization
 import Testing
 
 @testable import ReactorTesting
 
-/// Many runtimes and many sessions in one process, and what they leave behind.
-@Suite("LocalRuntime, many of them", .networkTurn)
+/// Many runtimes and many sessions in one process, and what they leave behind. One after another: they count the process's threads and
+/// descriptors.
+@Suite("LocalRuntime, many of them", .serialized, .networkTurn)
 struct RuntimeScaleTests {
     private struct Streaming: LocalModel {
         let tracks = [LocalTrack("main_video", kind: .video, direction: .recvonly, rate: 15)]
@@ -41,6 +43,36 @@ struct RuntimeScaleTests {
                 }
             }
             try await group.waitForAll()
+        }
+    }
+
+    @Test("1000 half-open offers: bounded threads, descriptors and memory, and the next client is served when they are reaped")
+    func halfOpenOffers() async throws {
+        try await withCore(TestModel(), { $0.negotiationTimeout = .seconds(2) }) { core in
+            let before = (ProcessResources.threadCount, openDescriptors(), residentBytes())
+            let offer = try await RawClient.makeOffer()
+            var refused = 0
+            for id in 0..<1000 {
+                do {
+                    try await core.offer(OfferRequest(sdp: offer, trackMapping: [], isReplacement: false), connection: 2000 + id)
+                } catch let error as RouteFailure {
+                    #expect(error.status == 503 && error.retryAfterSeconds == 1)
+                    refused += 1
+                }
+            }
+            let most = RuntimeCore.mostConnections
+            // On a slow machine the first may be reaped before the last has come.
+            #expect(refused > 0 && refused <= 1000 - most)
+            #expect(await core.connectionCount <= most)
+            #expect(ProcessResources.threadCount <= before.0 + 2)
+            #expect(openDescriptors() <= before.1 + 10 * most)
+            #expect(residentBytes() <= before.2 + most << 20)
+            #expect(await eventually(within: 10) { await core.connectionCount == 0 })
+            #expect(await eventually(within: 10) { openDescriptors() <= before.1 + 4 })
+            let client = try await RawClient(core)
+            #expect(await client.waitUntilOpen())
+            try await client.command("ack")
+            #expect(await client.reply("data_1") == .acknowledgement)
         }
     }
 

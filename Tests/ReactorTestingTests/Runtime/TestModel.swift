@@ -7,6 +7,7 @@ final class TestModel: LocalModel {
     let tracks: [LocalTrack]
     let commands: [LocalCommand]?
     private let running: @Sendable (LocalSession) async throws -> Void
+    private let connected: @Sendable (LocalSession) async throws -> Void
     let log = Mutex<[String]>([])
 
     static let allTracks = [
@@ -16,8 +17,10 @@ final class TestModel: LocalModel {
 
     init(
         tracks: [LocalTrack] = TestModel.allTracks, commands: [LocalCommand]? = nil,
-        run: @escaping @Sendable (LocalSession) async throws -> Void = { _ in }
+        run: @escaping @Sendable (LocalSession) async throws -> Void = { _ in },
+        connected: @escaping @Sendable (LocalSession) async throws -> Void = { _ in }
     ) {
+        self.connected = connected
         self.tracks = tracks
         self.commands = commands
         running = run
@@ -46,6 +49,10 @@ final class TestModel: LocalModel {
             return nil
         default: return CommandReply(type: "unknown", data: nil)
         }
+    }
+
+    func clientConnected(in session: LocalSession) async throws {
+        try await connected(session)
     }
 
     func run(in session: LocalSession) async throws {
