@@ -81,6 +81,21 @@ import Testing
         let popped = (0..<3).map { _ in queue.popFirst() }
         #expect(popped == [1, 2, nil])
     }
+
+    @Test("a queue keeps its order while it grows, wherever its first element is") func queueGrowth() {
+        for offset in 0..<9 {
+            var queue = BoundedQueue<Int>(capacity: 21)
+            for value in 0..<offset {
+                let (isStored, popped) = (queue.append(value), queue.popFirst())
+                #expect(isStored && popped == value)
+            }
+            var accepted = 0
+            while queue.append(accepted) { accepted += 1 }
+            #expect(accepted == 21 && queue.isFull && queue.first == 0)
+            let popped = (0..<22).map { _ in queue.popFirst() }
+            #expect(popped == (0..<21).map { $0 } + [nil])
+        }
+    }
 }
 
 @Suite struct FrameBufferPoolTests {

@@ -68,8 +68,12 @@ extension RuntimeCore: RuntimeService {
     }
 
     func registerConnection() async throws(RouteFailure) -> WireValue {
-        let free = Self.mintedIDs.filter { !registered.contains($0) && connections[$0] == nil }
-        guard let id = free.randomElement() else { throw RouteFailure(503, "No connection ids left") }
+        // From a random one on, around the end.
+        let (ids, start) = (Self.mintedIDs, Int.random(in: Self.mintedIDs))
+        func isFree(_ id: Int) -> Bool { !registered.contains(id) && connections[id] == nil }
+        guard let id = (start...ids.upperBound).first(where: isFree) ?? (ids.lowerBound..<start).first(where: isFree) else {
+            throw RouteFailure(503, "No connection ids left")
+        }
         registered.insert(id)
         return RuntimeBodies.registration(id: id, tracks: tracks)
     }
