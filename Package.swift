@@ -123,7 +123,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "ReactorCLITests", dependencies: ["ReactorCLI"], swiftSettings: strict),
         .testTarget(
-            name: "FuzzTests", dependencies: ["RTCWire", "RTCEngine", "RTCBase", "ReactorCore"],
+            name: "FuzzTests", dependencies: ["RTCWire", "RTCEngine", "RTCBase", "ReactorCore", "PeerTestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "InteropTests", dependencies: ["Reactor", "ReactorTesting", "RTCPeer", "RTCBase"], path: "Tests/Interop",

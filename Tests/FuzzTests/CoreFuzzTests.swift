@@ -1,8 +1,9 @@
+import PeerTestSupport
 import ReactorCore
 import Testing
 
-/// Random and mutated bytes through the entries of `CoreFuzz`. A failure prints the seed of its input; `input(seed:samples:)` makes
-/// the same bytes again.
+/// Random and mutated bytes through the entries of `CoreFuzz`. A failure prints the seed of its input; see
+/// `FuzzBudget` for replaying it, and for longer runs.
 @Suite struct CoreFuzzTests {
     /// Real frames and bodies as starting points: random bytes alone rarely get past the first field.
     private static let protobufSamples = [
@@ -23,11 +24,9 @@ import Testing
         #"{"sdp_answer":"v=0\r\n","connection_id":8256,"jwt":"x","presigned_id":"a","presigned_url":"b"}"#,
     ].map { Array($0.utf8) }
 
-    private static let rounds = 4000
-
     @Test("PB-05 mutated and random protobuf never traps, and what reads also round trips")
     func protobuf() {
-        for seed in 0..<UInt64(Self.rounds) {
+        for seed in FuzzBudget(rounds: 4000) {
             let input = Self.input(seed: seed, samples: Self.protobufSamples)
             CoreFuzz.serverFrame(input)
             CoreFuzz.clientFrame(input)
@@ -37,7 +36,7 @@ import Testing
 
     @Test("PB-05 mutated and random v0 JSON never traps, and what reads also round trips")
     func legacyJSON() {
-        for seed in 0..<UInt64(Self.rounds) {
+        for seed in FuzzBudget(rounds: 4000) {
             let input = Self.input(seed: seed, samples: Self.jsonSamples)
             CoreFuzz.serverFrame(input)
             CoreFuzz.clientFrame(input)
@@ -47,7 +46,7 @@ import Testing
 
     @Test("mutated and random HTTP bodies never trap")
     func httpBodies() {
-        for seed in 0..<UInt64(Self.rounds) { CoreFuzz.httpBody(Self.input(seed: seed, samples: Self.jsonSamples)) }
+        for seed in FuzzBudget(rounds: 4000) { CoreFuzz.httpBody(Self.input(seed: seed, samples: Self.jsonSamples)) }
     }
 
     private static let playlistSamples = [
@@ -56,7 +55,7 @@ import Testing
 
     @Test("HLS-03 mutated and random playlists never trap, and name only what can be fetched")
     func playlists() {
-        for seed in 0..<UInt64(Self.rounds) {
+        for seed in FuzzBudget(rounds: 4000) {
             #expect(CoreFuzz.playlist(Self.input(seed: seed, samples: Self.playlistSamples)), "seed \(seed)")
         }
     }

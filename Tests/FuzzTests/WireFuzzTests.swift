@@ -1,19 +1,16 @@
-import Foundation
+import PeerTestSupport
 import RTCBase
 import RTCWire
 import Testing
 
 /// Drives the parsers' fuzz entries with truncations and mutations of valid packets and with random bytes. A failure
-/// prints the seed of its input; `REACTOR_FUZZ_SEED` replays from that seed, `REACTOR_FUZZ_ROUNDS` makes it longer.
+/// prints the seed of its input; see `FuzzBudget` for replaying it, and for longer runs.
 @Suite struct WireFuzzTests {
-    private static let firstSeed = ProcessInfo.processInfo.environment["REACTOR_FUZZ_SEED"].flatMap { UInt64($0) } ?? 1
-    private static let rounds = ProcessInfo.processInfo.environment["REACTOR_FUZZ_ROUNDS"].flatMap { UInt64($0) } ?? 3000
-
     @Test("mutated, cut and random bytes never trap and keep every promise", arguments: WireFuzz.all.map(\.name))
     func fuzz(_ name: String) throws {
         let entry = try #require(WireFuzz.all.first { $0.name == name })
         let seeds = Self.validInputs(name)
-        for seed in Self.firstSeed..<(Self.firstSeed + Self.rounds) {
+        for seed in FuzzBudget(rounds: 3000) {
             var random = SeededGenerator(seed: seed)
             let bytes = Self.input(from: seeds, using: &random)
             guard entry.run(bytes) else {

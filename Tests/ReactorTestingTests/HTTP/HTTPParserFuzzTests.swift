@@ -1,4 +1,4 @@
-import Foundation
+import PeerTestSupport
 import Testing
 
 @testable import ReactorTesting
@@ -6,12 +6,9 @@ import Testing
 /// Random, mutated and truncated input through the parsers behind the routes: none may trap. A failure prints its seed.
 @Suite("HTTP parser fuzz")
 struct HTTPParserFuzzTests {
-    /// REACTOR_FUZZ_ROUNDS asks for more.
-    private static let rounds = ProcessInfo.processInfo.environment["REACTOR_FUZZ_ROUNDS"].flatMap { UInt64($0) } ?? 2000
-
     private static func run(_ samples: [String], _ entry: ([UInt8]) -> Bool) {
         let samples = samples.map { Array($0.utf8) }
-        for seed in 0..<rounds where !entry(FuzzInput.bytes(seed: seed, samples: samples)) { Issue.record("seed \(seed)") }
+        for seed in FuzzBudget(rounds: 2000) where !entry(FuzzInput.bytes(seed: seed, samples: samples)) { Issue.record("seed \(seed)") }
         for sample in samples { for count in 0...sample.count { #expect(entry(Array(sample.prefix(count)))) } }
     }
 

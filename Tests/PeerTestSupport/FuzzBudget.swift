@@ -1,0 +1,28 @@
+import Foundation
+
+/// How long a fuzz entry is driven, and from which seed: a number of rounds, or a time.
+///
+/// `REACTOR_FUZZ_SEED` replays from a seed that failed, `REACTOR_FUZZ_ROUNDS` sets the rounds, and `REACTOR_FUZZ_SECONDS` drives
+/// every entry for that long instead.
+public struct FuzzBudget: Sequence, IteratorProtocol {
+    private var seed: UInt64
+    private var left: UInt64
+    private let deadline: ContinuousClock.Instant?
+
+    public init(rounds: UInt64) {
+        func number(_ name: String) -> UInt64? { ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) } }
+        seed = number("REACTOR_FUZZ_SEED") ?? 1
+        let seconds = number("REACTOR_FUZZ_SECONDS")
+        deadline = seconds.map { .now + .seconds(Int64(clamping: $0)) }
+        left = seconds == nil ? number("REACTOR_FUZZ_ROUNDS") ?? rounds : .max
+    }
+
+    /// The next seed.
+    public mutating func next() -> UInt64? {
+        guard left > 0 else { return nil }
+        if let deadline, left % 64 == 0, ContinuousClock.now >= deadline { return nil }
+        left -= 1
+        defer { seed &+= 1 }
+        return seed
+    }
+}
