@@ -17,7 +17,7 @@ struct SDPWriter {
 
     /// A line break inside a value would let it write lines of its own, so none gets through.
     private mutating func line(_ content: String) {
-        if content.utf8.contains(0x0A) {
+        if content.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D }) {
             text += String(decoding: content.utf8.filter { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
         } else {
             text += content

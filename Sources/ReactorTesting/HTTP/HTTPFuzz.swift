@@ -26,7 +26,9 @@ enum HTTPFuzz {
     /// Names of files: what is left of one stays in its folder.
     static func fileName(_ bytes: [UInt8]) -> Bool {
         let name = UploadStore.Upload.safeName(String(decoding: bytes, as: UTF8.self))
-        return !name.isEmpty && name.utf8.count <= 255 && !name.hasPrefix(".") && !name.contains("/") && !name.contains("\\")
+        let bytes = name.utf8
+        return (1...255).contains(bytes.count) && bytes.first != UInt8(ascii: ".") && !bytes.contains(UInt8(ascii: "/"))
+            && !bytes.contains(UInt8(ascii: "\\"))
     }
 
     /// Bodies of all routes. What is refused is refused with 422 or 400.

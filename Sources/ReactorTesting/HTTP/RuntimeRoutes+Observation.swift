@@ -98,12 +98,13 @@ extension MetricSample {
     }
 
     private static func escaped(_ value: String) -> String {
-        value.reduce(into: "") { text, character in
-            switch character {
+        // By scalars: a quote with a combining mark behind it is another Character.
+        value.unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar {
             case "\\": text += "\\\\"
             case "\"": text += "\\\""
-            case "\n", "\r\n": text += "\\n"
-            default: text.append(character)
+            case "\n": text += "\\n"
+            default: text.unicodeScalars.append(scalar)
             }
         }
     }

@@ -123,7 +123,7 @@ struct UploadStoreTests {
             ("C:\\x\\y.txt", "y.txt"),
             (".hidden", "hidden"), ("a\u{0}b\nc", "a_b_c"), ("a?b#c%d", "a_b_c_d"), ("größe 1.png", "größe 1.png"),
             ("x\u{202E}gpj.exe", "x_gpj.exe"),
-            ("a/b/", "b"),
+            ("a/b/", "b"), ("../\u{301}etc/\u{301}b", "\u{301}b"), (".\u{301}x", "\u{301}x"), ("a\\\u{20DD}b", "\u{20DD}b"),
         ])
     func names(_ name: String, _ safe: String) {
         #expect(UploadStore.Upload.safeName(name) == safe)
