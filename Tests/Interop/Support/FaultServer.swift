@@ -27,9 +27,26 @@ final class FaultServer: Sendable {
         case forwardBody(UInt16, [UInt8])
     }
 
+    /// The listening socket. Only the thread that accepts closes it: closed by another, its number may be the next server's while
+    /// that thread still accepts on it.
+    private final class Listener: Sendable {
+        private let descriptor: Mutex<Int32?>
+
+        init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+
+        func stop() { descriptor.withLock { if let open = $0 { shutdown(open, Int32(SHUT_RDWR)) } } }
+
+        func close() {
+            descriptor.withLock { descriptor in
+                if let open = descriptor { _ = Glibc.close(open) }
+                descriptor = nil
+            }
+        }
+    }
+
     let port: UInt16
     var url: String { "http://127.0.0.1:\(port)" }
-    private let descriptor: Int32
+    private let listener: Listener
     private let answer: @Sendable (Request) -> Answer
     private let clock = Stopwatch()
     private let log = Mutex<[Request]>([])
@@ -45,15 +62,17 @@ final class FaultServer: Sendable {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
         guard descriptor >= 0, isBound else { throw ChildProcess.Failure(description: "cannot listen: errno \(errno)") }
-        self.descriptor = descriptor
+        let listener = Listener(descriptor)
+        self.listener = listener
         port = UInt16(bigEndian: address.sin_port)
         self.answer = answer
         start("it-accept") { [weak self] in
+            defer { listener.close() }
             while true {
                 let connection = accept(descriptor, nil, nil)
                 guard connection >= 0 else { return }
                 _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
-                guard let self else { return _ = close(connection) }
+                guard let self else { return _ = Glibc.close(connection) }
                 self.serve(connection)
             }
         }
@@ -61,8 +80,7 @@ final class FaultServer: Sendable {
 
     /// Closes every connection and stops listening.
     func stop() {
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
+        listener.stop()
         connections.withLock { for connection in $0 { shutdown(connection, Int32(SHUT_RDWR)) } }
     }
 
