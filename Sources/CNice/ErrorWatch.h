@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdint.h>
 
-// Reads the error queue of a UDP socket (ICMP) while nobody sends to it.
+// Reads the error queue of a UDP socket (ICMP) while nothing arrives on it.
 //
 // A pending error makes the next read of the socket's data fail, and libnice closes a socket whose read fails. Emptying the
 // queue when poll() tells of an error is not enough: one that comes between poll() and the read is met by the read. So

@@ -32,6 +32,24 @@ struct RefusalDetectorTests {
         }
     }
 
+    @Test("what the library keeps to itself forgives a refusal, and does not make the next probe come sooner")
+    func heard() throws {
+        var (detector, now) = probing()
+        expect(!detector.handleRefusal(now: now))
+        let deadline = try #require(detector.nextDeadline)
+        detector.handleHeard()
+        #expect(detector.isProbing && detector.nextDeadline == deadline)
+        now = now.adding(milliseconds: 100)
+        expect(!detector.handleRefusal(now: now), "the first one again")
+        now = now.adding(milliseconds: 100)
+        expect(detector.handleRefusal(now: now))
+        var listening = RefusalDetector()
+        listening.start(now: start)
+        let before = listening.nextDeadline
+        listening.handleHeard()
+        #expect(listening.nextDeadline == before && !listening.isProbing)
+    }
+
     @Test("silence is probed within 250 ms, then less and less often, at least once a second, for ever")
     func silence() throws {
         var (detector, now) = probing()
