@@ -150,6 +150,8 @@ func description(_ sections: String..., session: String = "") -> String {
         #expect(problem("v=0\nm=audio 9 RTP/AVP 0\n") == SDPError(line: 2, problem: .badOrigin))
         #expect(problem("v=0\no=- 1 two IN IP4 x\n") == SDPError(line: 2, problem: .badOrigin))
         #expect(problem(description("hello\n")) == SDPError(line: 5, problem: .badLine))
+        #expect(problem(description("a=x:1\r2\r\n")) == SDPError(line: 5, problem: .badLine))
+        #expect(problem(description("a=x:1\u{0}2\r\n")) == SDPError(line: 5, problem: .badLine))
         #expect(problem(description("m=audio x RTP/AVP 0\n")) == SDPError(line: 5, problem: .badMediaLine))
         #expect(problem(description("m=audio 65536 RTP/AVP 0\n")) == SDPError(line: 5, problem: .badMediaLine))
         for line in [

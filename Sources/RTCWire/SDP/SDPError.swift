@@ -27,7 +27,7 @@ package struct SDPError: Error, Hashable, Sendable, CustomStringConvertible {
             case .textTooLong: "the text is longer than \(SDPParser.maxBytes) bytes"
             case .tooManyLines: "more than \(SDPParser.maxLines) lines"
             case .tooManySections: "more than \(SDPParser.maxSections) media sections"
-            case .badLine: "not of the form <letter>=<value>"
+            case .badLine: "not of the form <letter>=<value>, or with a return or a NUL within"
             case .badVersion: "the first line must be v=0"
             case .badOrigin: "the o= line is missing or malformed"
             case .badMediaLine: "malformed m= line"

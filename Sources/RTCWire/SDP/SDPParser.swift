@@ -37,6 +37,8 @@ struct SDPParser {
         guard text.count >= 2, (0x61...0x7A).contains(first), text[text.index(after: text.startIndex)] == UInt8(ascii: "=") else {
             throw fail(.badLine)
         }
+        // RFC 8866 §9, byte-string: a line holds neither. Kept in a value, they would end a line or a C string elsewhere.
+        guard !text.contains(where: { $0 == 0x0D || $0 == 0 }) else { throw fail(.badLine) }
         let value = Substring(text.dropFirst(2))
         guard hasVersion || first == UInt8(ascii: "v") else { throw fail(.badVersion) }
         switch first {
