@@ -95,7 +95,7 @@ let package = Package(
         .testTarget(name: "RTCWireTests", dependencies: ["RTCWire", "RTCBase"], swiftSettings: strict),
         .testTarget(
             name: "RTCEngineTests",
-            dependencies: ["RTCEngine", "RTCWire", "RTCBase", "RTCCodec", "RTCSimulation", "CAllocationCounter"],
+            dependencies: ["RTCEngine", "RTCWire", "RTCBase", "RTCCodec", "RTCSimulation", "CAllocationCounter", "PeerTestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "SimulationTests", dependencies: ["RTCSimulation", "RTCEngine", "RTCWire", "RTCBase"],

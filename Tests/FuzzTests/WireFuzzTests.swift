@@ -10,7 +10,7 @@ import Testing
     func fuzz(_ name: String) throws {
         let entry = try #require(WireFuzz.all.first { $0.name == name })
         let seeds = Self.validInputs(name)
-        for seed in FuzzBudget(rounds: 3000) {
+        for seed in FuzzBudget(rounds: 3000, name: name) {
             var random = SeededGenerator(seed: seed)
             let bytes = Self.input(from: seeds, using: &random)
             guard entry.run(bytes) else {

@@ -1,18 +1,28 @@
+import PeerTestSupport
 import RTCEngine
 import RTCSimulation
 import Testing
 
+/// Whole streams through a receiving and a sending engine; see `FuzzBudget` for replaying a seed, and for longer runs.
 @Suite("Engine fuzz")
 struct EngineFuzzTests {
-    @Test("arbitrary bytes never trap and deadlines end", arguments: 0..<200 as Range<UInt64>)
-    func arbitrary(seed: UInt64) {
+    @Test("arbitrary bytes never trap and deadlines end")
+    func arbitrary() {
+        for seed in FuzzBudget(rounds: 200) { Self.arbitrary(seed) }
+    }
+
+    private static func arbitrary(_ seed: UInt64) {
         var generator = SplitMix64(seed: seed)
         let count = Int.random(in: 0...6000, using: &generator)
         EngineFuzz.packets((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
     }
 
-    @Test("mostly well-formed streams with leaps, repeats and broken payloads never trap", arguments: 0..<200 as Range<UInt64>)
-    func shaped(seed: UInt64) {
+    @Test("mostly well-formed streams with leaps, repeats and broken payloads never trap")
+    func shaped() {
+        for seed in FuzzBudget(rounds: 200) { Self.shaped(seed) }
+    }
+
+    private static func shaped(_ seed: UInt64) {
         var generator = SplitMix64(seed: seed &+ 1_000_000)
         var bytes: [UInt8] = []
         for _ in 0..<800 {
@@ -26,8 +36,12 @@ struct EngineFuzzTests {
         EngineFuzz.packets(bytes)
     }
 
-    @Test("a sending engine takes any requests, reports and frames", arguments: 0..<200 as Range<UInt64>)
-    func sending(seed: UInt64) {
+    @Test("a sending engine takes any requests, reports and frames")
+    func sending() {
+        for seed in FuzzBudget(rounds: 200) { Self.sending(seed) }
+    }
+
+    private static func sending(_ seed: UInt64) {
         var generator = SplitMix64(seed: seed &+ 2_000_000)
         // Everything is published first.
         var bytes: [UInt8] = [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0]

@@ -54,7 +54,7 @@ struct HTTPParserFuzzTests {
         try await TestRuntime.with { runtime in
             let port = runtime.port
             try await onThread {
-                for seed in 0..<500 as Range<UInt64> {
+                for seed in FuzzBudget(rounds: 500) {
                     let http = try RawHTTP(port: port)
                     http.send(FuzzInput.bytes(seed: seed, samples: samples.map { Array($0.utf8) }))
                     if seed % 2 == 0 { http.finishSending() }
