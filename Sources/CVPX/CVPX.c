@@ -212,6 +212,11 @@ int cvpx_encoder_set_speed(cvpx_encoder *encoder, int speed) {
     return vpx_codec_control(&encoder->context, VP8E_SET_CPUUSED, speed);
 }
 
+int cvpx_encoder_set_loop_filter(cvpx_encoder *encoder, int is_on) {
+    // 2: off for every frame; 1 would leave it on for those that others are predicted from.
+    return vpx_codec_control(&encoder->context, VP9E_SET_DISABLE_LOOPFILTER, is_on ? 0 : 2);
+}
+
 int cvpx_encoder_set_size(cvpx_encoder *encoder, int width, int height) {
     vpx_codec_enc_cfg_t changed = encoder->config;
     changed.g_w = (unsigned)width;

@@ -43,6 +43,9 @@ package final class VPXEncoder {
     private var width = 0
     private var height = 0
     private var hasReducedEffort = false
+    private var loopFilter = LoopFilterChoice()
+    /// What libvpx was told last.
+    package private(set) var isLoopFilterOn = true
     /// What libvpx was set up with; it allows no larger picture.
     private var largestWidth = 0
     private var largestHeight = 0
@@ -105,6 +108,7 @@ package final class VPXEncoder {
         guard PixelConverter.isSound(picture) else { throw CodecError(.invalidArgument, function: "VPXEncoder.encode") }
         let handle = try started(width: picture.width, height: picture.height)
         advanceTime(to: picture.rtpTimestamp)
+        try chooseLoopFilter(handle, forKeyFrame: forceKeyFrame)
         var source = cvpx_picture(
             y: picture.planeY, u: picture.planeU, v: picture.planeV, stride_y: Int32(picture.strideY),
             stride_u: Int32(picture.strideU), stride_v: Int32(picture.strideV), width: Int32(picture.width),
@@ -122,6 +126,21 @@ package final class VPXEncoder {
             codec: settings.codec, bytes: memory, isKeyFrame: packet.is_key_frame == 1, rtpTimestamp: picture.rtpTimestamp,
             ssrc: 0, metadata: picture.metadata, firstPacketTime: picture.firstPacketTime, completeTime: picture.completeTime)
     }
+
+    /// Key frames are filtered: their quantizer may be far above that of the frame before.
+    private func chooseLoopFilter(_ handle: OpaquePointer, forKeyFrame: Bool) throws(CodecError) {
+        guard settings.codec == .vp9, settings.speed == nil, width * height >= Self.leastLargePixels else { return }
+        // The first picture, a key frame, has none before it.
+        if presentationTime > 0, let lastQuantizer { loopFilter.onEncoded(quantizer: lastQuantizer) }
+        let isOn = forKeyFrame || loopFilter.isOn
+        guard isOn != isLoopFilterOn else { return }
+        let code = cvpx_encoder_set_loop_filter(handle, isOn ? 1 : 0)
+        guard code == 0 else { throw .vpx(code, "VP9E_SET_DISABLE_LOOPFILTER") }
+        isLoopFilterOn = isOn
+    }
+
+    /// From here up encoding a picture takes a notable part of the time there is.
+    private static let leastLargePixels = 640 * 360
 
     private var frameInterval90kHz: Int64 { Int64(90_000 / settings.framesPerSecond) }
 
@@ -160,6 +179,8 @@ package final class VPXEncoder {
         largestHeight = newHeight
         presentationTime = 0
         lastRTPTimestamp = nil
+        loopFilter = LoopFilterChoice()
+        isLoopFilterOn = true
         return new
     }
 
@@ -191,7 +212,7 @@ package final class VPXEncoder {
         if let speed = settings.speed { return speed }
         return switch settings.codec {
         case .vp8: hasReducedEffort ? (pixels > 1280 * 720 ? -16 : -12) : (pixels > 1280 * 720 ? -12 : -6)
-        case .vp9: pixels >= 640 * 360 || hasReducedEffort ? 9 : 8
+        case .vp9: pixels >= Self.leastLargePixels || hasReducedEffort ? 9 : 8
         }
     }
 

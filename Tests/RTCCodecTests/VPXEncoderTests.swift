@@ -128,6 +128,48 @@ struct VPXEncoderTests {
         #expect((quantizers[15..<20].max() ?? 0) > (quantizers[5..<10].max() ?? 63))
     }
 
+    @Test("VP9 leaves out the loop filter while the quantizer is low, never in key frames, and what is decoded is the picture")
+    func loopFilter() throws {
+        let pool = FrameBufferPool()
+        let encoder = try VPXEncoder(settings: .init(codec: .vp9, bitsPerSecond: 6_000_000))
+        let decoder = try VPXDecoder(codec: .vp9)
+        var before: Int?
+        var counts = (on: 0, off: 0)
+        for time in 0..<48 {
+            try encoder.setBitrate(time / 16 == 1 ? 100_000 : 6_000_000)
+            let source = Pictures.moving(width: 640, height: 360, time: time, pool: pool)
+            if time / 16 == 1 {
+                for row in 0..<360 { for x in 0..<640 { source.planeY[row * source.strideY + x] ^= UInt8(time * x * row & 31) } }
+            }
+            let isKeyFrame = time == 0 || time == 8
+            let frame = try #require(try encoder.encode(source, forceKeyFrame: isKeyFrame, pool: pool))
+            #expect(frame.isKeyFrame == isKeyFrame)
+            if isKeyFrame {
+                #expect(encoder.isLoopFilterOn)
+            } else if let before, before <= 28 {
+                #expect(!encoder.isLoopFilterOn, "picture \(time) after quantizer \(before)")
+                counts.off += 1
+            } else if let before, before >= 34 {
+                #expect(encoder.isLoopFilterOn, "picture \(time) after quantizer \(before)")
+                counts.on += 1
+            }
+            before = encoder.lastQuantizer
+            let picture = try #require(try decoder.decode(frame, pool: pool))
+            if time / 16 != 1 { #expect(Pictures.difference(source, picture).y < 12, "picture \(time)") }
+        }
+        #expect(counts.on >= 4 && counts.off >= 4, "\(counts)")
+    }
+
+    @Test("the loop filter's choice does not flap between its two limits")
+    func loopFilterChoice() {
+        var choice = LoopFilterChoice()
+        let isOn = [40, 29, 28, 33, 30, 34, 29, 28].map { quantizer in
+            choice.onEncoded(quantizer: quantizer)
+            return choice.isOn
+        }
+        #expect(isOn == [true, true, false, false, false, true, true, false])
+    }
+
     @Test("reduced effort goes on without a key frame, and what is decoded is the picture", arguments: [VideoCodec.vp8, .vp9])
     func effort(codec: VideoCodec) throws {
         let pool = FrameBufferPool()

@@ -74,6 +74,9 @@ int cvpx_encoder_set_bitrate(cvpx_encoder *encoder, int kilobits_per_second);
 // libvpx "cpu-used" from the next picture on.
 int cvpx_encoder_set_speed(cvpx_encoder *encoder, int speed);
 
+// VP9 only: whether pictures are smoothed across block borders, from the next one on.
+int cvpx_encoder_set_loop_filter(cvpx_encoder *encoder, int is_on);
+
 // VP9 only: the next picture has this size, not larger on either side than the first was. No key frame is made; the
 // references are scaled.
 int cvpx_encoder_set_size(cvpx_encoder *encoder, int width, int height);
