@@ -75,7 +75,7 @@ struct DownloadJob<Output: Sendable>: Sendable {
 }
 
 extension DownloadJob<DownloadResult> {
-    /// Downloads into a file, which is removed unless it becomes complete.
+    /// Downloads into a file, which is there when it is complete.
     static func toFile(
         _ clip: Clip, _ url: URL, _ downloader: ClipDownloader, readyTimeout: Duration?,
         progress: (@Sendable (DownloadProgress) -> Void)? = nil
@@ -89,6 +89,7 @@ extension DownloadJob<DownloadResult> {
                     if case .progress(let value) = event { progress?(value) }
                     report(event)
                 }
+                try sink.commit()
                 let result = DownloadResult(path: url, bytes: sink.byteCount, segments: segments)
                 report(.finished(result))
                 return result

@@ -34,11 +34,11 @@ extension Reactor {
 
     /// Waits until a clip is ready and writes it to a file: a fragmented MP4.
     ///
-    /// The file is created first, and removed when the download fails or is cancelled. Parts are written as they arrive, on a
-    /// thread of the download's own.
+    /// Parts are written as they arrive, on a thread of the download's own, into a hidden file beside `url` (`.NAME.….part`). It
+    /// takes its place when it is complete, and is removed when the download fails or is cancelled.
     /// - Parameters:
     ///   - clip: from ``requestClip(_:)``, ``requestRecording()`` or a runtime message.
-    ///   - url: the file to write; one that exists is replaced.
+    ///   - url: the file to write; one that exists is replaced at the end. A device, a pipe or a link is written to as it is.
     ///   - readyTimeout: how long the clip may take to become ready, counted from the moment the platform predicted; nil sets
     ///     no limit while the session lives. When the session has ended, the wait ends soon.
     ///   - progress: called after each part, on the download's thread, with `done` counting up to `total`.

@@ -164,6 +164,9 @@ final class FileClipSink: ClipSink {
         self.byteCount = byteCount
     }
 
+    /// The file is complete and takes its place.
+    func commit() throws { try file.commit(operation: CoreError.Operation.downloadClip.rawValue) }
+
     func remove() { file.remove() }
 }
 

@@ -18,6 +18,8 @@ final class LocalFile {
     /// Of the file when it was opened.
     let byteCount: Int
     private let isRegular: Bool
+    /// Where the bytes are until ``commit(operation:)``; nil when they go to `path` itself.
+    private let part: String?
 
     /// - Throws: `.badRequest` for a URL that is no file, or a file that cannot be opened.
     static func path(of url: URL, operation: String) throws -> String {
@@ -39,16 +41,48 @@ final class LocalFile {
             throw ReactorError(.badRequest, "\(path) is not a regular file", operation: operation)
         }
         isRegular = true
+        part = nil
         byteCount = status.byteCount
     }
 
-    /// Creates the file, or empties it.
+    /// Creates a hidden file beside the one to be written, which takes its place with ``commit(operation:)``: until then a file of
+    /// that name is as it was. A device, a pipe or a link, such as `/dev/stdout`, is written to as it is.
     init(writing path: String, operation: String) throws {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
         self.path = path
-        guard descriptor >= 0 else { throw Self.failure("cannot write \(path)", .badRequest, operation: operation) }
-        isRegular = Self.status(descriptor)?.isRegular ?? false
         byteCount = 0
+        var named = stat()
+        let isThere = lstat(path, &named) == 0
+        guard isThere ? (named.st_mode & S_IFMT) == S_IFREG && named.st_nlink == 1 : errno == ENOENT else {
+            part = nil
+            descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+            guard descriptor >= 0 else { throw Self.failure("cannot write \(path)", .badRequest, operation: operation) }
+            isRegular = Self.status(descriptor)?.isRegular ?? false
+            return
+        }
+        // A file that may not be written to is not replaced either.
+        guard !isThere || access(path, W_OK) == 0 else {
+            throw Self.failure("cannot write \(path)", .badRequest, operation: operation)
+        }
+        let part = Self.partPath(of: path)
+        descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw Self.failure("cannot write \(path)", .badRequest, operation: operation) }
+        if isThere { fchmod(descriptor, named.st_mode & 0o7777) }
+        self.part = part
+        isRegular = true
+    }
+
+    /// `folder/clip.mp4` to `folder/.clip.mp4.5f0c….part`; a long name is cut, for a name has 255 bytes at most.
+    private static func partPath(of path: String) -> String {
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let start = slash.map { path.utf8.index(after: $0) } ?? path.startIndex
+        let random = String(UInt64.random(in: 0 ... .max), radix: 16)
+        return "\(path[..<start]).\(path[start...].prefix(50)).\(random).part"
+    }
+
+    /// What was written takes its place.
+    func commit(operation: String) throws {
+        guard let part, rename(part, path) != 0 else { return }
+        throw Self.failure("cannot write \(path)", .internalError, operation: operation)
     }
 
     deinit { close(descriptor) }
@@ -76,9 +110,13 @@ final class LocalFile {
         }
     }
 
-    /// Removes it from its folder. A device or pipe stays, and so does a link that leads to the file, such as `/dev/stdout`:
-    /// what it leads to is emptied.
+    /// Takes back what was written and not committed. A device or pipe stays, and so does a link that leads to the file, such as
+    /// `/dev/stdout`: what it leads to is emptied.
     func remove() {
+        if let part {
+            unlink(part)
+            return
+        }
         guard isRegular else { return }
         var (own, named) = (stat(), stat())
         if fstat(descriptor, &own) == 0, lstat(path, &named) == 0, own.st_ino == named.st_ino, own.st_dev == named.st_dev {

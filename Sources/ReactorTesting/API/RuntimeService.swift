@@ -21,8 +21,6 @@ struct OfferRequest: Sendable {
     var sdp: String
     /// In the order given; empty when the body has none.
     var trackMapping: [SDPOfferBody.TrackMapping]
-    /// PUT: the peer connection under this id is replaced.
-    var isReplacement: Bool
 }
 
 protocol RuntimeService: Sendable {

@@ -40,7 +40,7 @@ enum HTTPFuzz {
             do throws(RouteError) { try read() } catch { statuses.append(error.response.status) }
         }
         attempt { () throws(RouteError) in _ = try StartRequest(members: try request.jsonObject(.dictionary) ?? [:]) }
-        attempt { () throws(RouteError) in _ = try OfferRequest(members: try request.requiredJSONObject(), isReplacement: false) }
+        attempt { () throws(RouteError) in _ = try OfferRequest(members: try request.requiredJSONObject()) }
         attempt { () throws(RouteError) in
             let members = try request.requiredJSONObject()
             var body = BodyReader(members)

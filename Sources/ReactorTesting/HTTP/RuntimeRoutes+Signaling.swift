@@ -19,7 +19,7 @@ extension RuntimeRoutes {
 
     func offer(_ request: HTTPServerRequest, _ session: String, _ connection: String) async throws(RouteError) -> HTTPServerResponse {
         let id = try Self.connectionID(connection)
-        let offer = try OfferRequest(members: try request.requiredJSONObject(), isReplacement: request.method == "PUT")
+        let offer = try OfferRequest(members: try request.requiredJSONObject())
         try await requireSession(session)
         try await asked { () throws(RouteFailure) in try await service.offer(offer, connection: id) }
         return .json(202, .object(["connection_id": .number(Double(id))]))
@@ -68,7 +68,7 @@ extension RuntimeRoutes {
 }
 
 extension OfferRequest {
-    init(members: [String: WireValue], isReplacement: Bool) throws(RouteError) {
+    init(members: [String: WireValue]) throws(RouteError) {
         var body = BodyReader(members)
         let sdp = body.requiredString("sdp_offer") ?? ""
         var mapping: [SDPOfferBody.TrackMapping] = []
@@ -85,6 +85,6 @@ extension OfferRequest {
             }
         }
         try body.check()
-        self.init(sdp: sdp, trackMapping: mapping, isReplacement: isReplacement)
+        self.init(sdp: sdp, trackMapping: mapping)
     }
 }

@@ -70,7 +70,7 @@ extension RuntimeCore: RuntimeService {
     func registerConnection() async throws(RouteFailure) -> WireValue {
         // From a random one on, around the end.
         let (ids, start) = (Self.mintedIDs, Int.random(in: Self.mintedIDs))
-        func isFree(_ id: Int) -> Bool { !registered.contains(id) && connections[id] == nil }
+        func isFree(_ id: Int) -> Bool { !registered.contains(id) && connections[id] == nil && earlyCandidates[id] == nil }
         guard let id = (start...ids.upperBound).first(where: isFree) ?? (ids.lowerBound..<start).first(where: isFree) else {
             throw RouteFailure(503, "No connection ids left")
         }

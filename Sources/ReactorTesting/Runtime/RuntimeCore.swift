@@ -30,8 +30,8 @@ actor RuntimeCore {
     var slots: PublisherSlots
     /// By the id in the URL.
     var connections: [Int: RuntimeConnection] = [:]
-    /// Ids that were given out in this session.
-    var registered: Set<Int> = []
+    /// The newest ids that were given out in this session, which are not given out again soon.
+    var registered = RecentIDs()
     /// Candidates that came before their offer; bounded.
     var earlyCandidates: [Int: [String]] = [:]
     var drops = DropCounters()
@@ -68,7 +68,7 @@ actor RuntimeCore {
             throw RouteFailure(error, verb: "start")
         }
         slots = PublisherSlots(tracks: tracks.filter { $0.direction == .sendonly }.map(\.name))
-        registered = []
+        registered = RecentIDs()
         earlyCandidates = [:]
         // A place that was taken while the session before ended.
         uploads.removeAll()

@@ -26,7 +26,7 @@ final class RawClient: Sendable {
     ///   - greets: sends a ping as the first frame, as our client does.
     ///   - chunks: takes messages above 256 KiB.
     init(
-        _ core: RuntimeCore, id: Int? = nil, isReplacement: Bool = false, greets: Bool = true, chunks: Bool = true,
+        _ core: RuntimeCore, id: Int? = nil, greets: Bool = true, chunks: Bool = true,
         localTracks: [String: RTCPeer.LocalTrack] = [:], remoteTracks: [String: RemoteTrack] = [:]
     ) async throws {
         self.core = core
@@ -59,7 +59,7 @@ final class RawClient: Sendable {
                 mid: section.mid)
         }
         try await core.offer(
-            OfferRequest(sdp: offer.sdp, trackMapping: mapping, isReplacement: isReplacement), connection: connectionID)
+            OfferRequest(sdp: offer.sdp, trackMapping: mapping), connection: connectionID)
         guard let answer = try await core.answer(connection: connectionID) else { throw CancellationError() }
         _ = try await peer.apply(answer: answer)
     }

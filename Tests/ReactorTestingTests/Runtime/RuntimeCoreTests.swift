@@ -64,6 +64,19 @@ struct RuntimeCoreTests {
         }
     }
 
+    @Test("connection ids come back after a long while, never one of late or one that is in use")
+    func connectionIDs() async throws {
+        try await withCore { core in
+            let client = try await RawClient(core)
+            var recent: [Int] = [client.connectionID]
+            for _ in 0..<7000 {
+                let id = try #require(try await core.registerConnection()["connection_id"]?.intValue)
+                #expect(5000...9999 ~= id && id != client.connectionID && !recent.suffix(RecentIDs.most).contains(id))
+                recent.append(id)
+            }
+        }
+    }
+
     @Test("Commands of a client are carried out in order, one at a time, while its other requests are answered at once")
     func commandOrder() async throws {
         let model = TestModel()
@@ -224,7 +237,7 @@ struct RuntimeCoreTests {
             #expect(try await core.answer(connection: 2222) == nil)
             #expect(await client.waitUntilOpen())
 
-            try await core.offer(OfferRequest(sdp: "garbage", trackMapping: [], isReplacement: false), connection: 5001)
+            try await core.offer(OfferRequest(sdp: "garbage", trackMapping: []), connection: 5001)
             let failure = await #expect(throws: RouteFailure.self) { try await core.answer(connection: 5001) }
             #expect(failure?.status == 422)
             // The id is good for another try.
@@ -239,7 +252,7 @@ struct RuntimeCoreTests {
             let client = try await RawClient(core)
             let answer = try await core.answer(connection: client.connectionID)
             let offer = await core.offerText(client.connectionID)
-            try await core.offer(OfferRequest(sdp: offer, trackMapping: [], isReplacement: false), connection: client.connectionID)
+            try await core.offer(OfferRequest(sdp: offer, trackMapping: []), connection: client.connectionID)
             #expect(try await core.answer(connection: client.connectionID) == answer)
             #expect(await client.waitUntilOpen())
         }
@@ -251,19 +264,19 @@ struct RuntimeCoreTests {
         try await withCore(TestModel(tracks: []), { $0.negotiationTimeout = .seconds(600) }) { core in
             let offer = try await RawClient.makeOffer()
             // A negotiation that failed takes no place, and gives none.
-            try await core.offer(OfferRequest(sdp: "garbage", trackMapping: [], isReplacement: false), connection: 4000)
+            try await core.offer(OfferRequest(sdp: "garbage", trackMapping: []), connection: 4000)
             #expect(await core.offerText(4000).isEmpty)
             for id in 0..<limit {
-                try await core.offer(OfferRequest(sdp: offer, trackMapping: [], isReplacement: false), connection: 2000 + id)
+                try await core.offer(OfferRequest(sdp: offer, trackMapping: []), connection: 2000 + id)
             }
             let failure = await #expect(throws: RouteFailure.self) {
-                try await core.offer(OfferRequest(sdp: offer, trackMapping: [], isReplacement: false), connection: 4000)
+                try await core.offer(OfferRequest(sdp: offer, trackMapping: []), connection: 4000)
             }
             #expect(failure?.status == 503 && failure?.detail == "Connection limit reached")
         }
         try await withCore(TestModel(tracks: []), { $0.negotiationTimeout = .milliseconds(100) }) { core in
             let offer = try await RawClient.makeOffer()
-            try await core.offer(OfferRequest(sdp: offer, trackMapping: [], isReplacement: false), connection: 2000)
+            try await core.offer(OfferRequest(sdp: offer, trackMapping: []), connection: 2000)
             #expect(await eventually { await core.connectionCount == 0 })
         }
     }
@@ -299,7 +312,7 @@ struct RuntimeCoreTests {
                 try await core.stopSession(moderates: false, reason: "")
             }
             await #expect(throws: RouteFailure(400, "No session running")) {
-                try await core.offer(OfferRequest(sdp: "", trackMapping: [], isReplacement: false), connection: 5000)
+                try await core.offer(OfferRequest(sdp: "", trackMapping: []), connection: 5000)
             }
         }
     }

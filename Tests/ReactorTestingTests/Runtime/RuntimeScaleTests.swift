@@ -54,7 +54,7 @@ struct RuntimeScaleTests {
             var refused = 0
             for id in 0..<1000 {
                 do {
-                    try await core.offer(OfferRequest(sdp: offer, trackMapping: [], isReplacement: false), connection: 2000 + id)
+                    try await core.offer(OfferRequest(sdp: offer, trackMapping: []), connection: 2000 + id)
                 } catch let error as RouteFailure {
                     #expect(error.status == 503 && error.retryAfterSeconds == 1)
                     refused += 1

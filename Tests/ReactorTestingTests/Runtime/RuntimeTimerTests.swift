@@ -118,7 +118,7 @@ struct RuntimeTimerTests {
             #expect(await first.waitUntilOpen())
             try await first.control(.publishTrack(name: "webcam"), id: "p", kind: .request)
             #expect(await first.reply("p") == .publishGranted)
-            let second = try await RawClient(core, id: first.connectionID, isReplacement: true)
+            let second = try await RawClient(core, id: first.connectionID)
             #expect(await second.waitUntilOpen())
             #expect(await eventually { first.isLost })
             #expect(await eventually { await state(core) == "streaming" })

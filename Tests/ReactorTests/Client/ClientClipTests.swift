@@ -15,6 +15,9 @@ import Testing
         deinit { try? FileManager.default.removeItem(at: url) }
         var file: URL { url.appending(path: "clip.mp4") }
         var hasFile: Bool { FileManager.default.fileExists(atPath: file.path) }
+        /// A download is under way.
+        var hasPart: Bool { names.contains { $0.hasPrefix(".clip.mp4.") && $0.hasSuffix(".part") } }
+        var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? [] }
     }
 
     private static let parts: [String: [UInt8]] = [
@@ -214,7 +217,7 @@ import Testing
         let clip = try await client.requestClip(.seconds(3))
         let error = await failure { try await client.download(clip, to: folder.file) }
         #expect(error?.code.rawValue == code && error?.status == status && error?.operation == "download_clip")
-        #expect(!folder.hasFile)
+        #expect(folder.names.isEmpty)
         try await client.disconnect()
     }
 
@@ -231,10 +234,10 @@ import Testing
         let clip = try await client.requestClip(.seconds(3))
         let task = Task { try await client.download(clip, to: folder.file) }
         #expect(await eventually { runtime.server.requests.contains { $0.path.hasPrefix(isWaiting ? "/clips" : "/1.m4s") } })
-        #expect(folder.hasFile)
+        #expect(folder.hasPart && !folder.hasFile)
         task.cancel()
         await #expect(throws: CancellationError.self) { _ = try await task.value }
-        #expect(!folder.hasFile)
+        #expect(folder.names.isEmpty)
         try await client.disconnect()
     }
 
@@ -277,10 +280,45 @@ import Testing
         let waiting = Task { try await download.result }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { _ = try await waiting.value }
-        #expect(folder.hasFile, "only the waiting was cancelled")
+        #expect(folder.hasPart, "only the waiting was cancelled")
         download.cancel()
         await #expect(throws: CancellationError.self) { _ = try await download.result }
-        #expect(!folder.hasFile)
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test("a file of that name is as it was until the download is complete", arguments: [true, false])
+    func existing(_ isComplete: Bool) async throws {
+        let server = try ScriptedServer { request in
+            if !isComplete, request.path == "/2.m4s" { return [.reply(404)] }
+            return Self.serve(request) ?? [.reply(404)]
+        }
+        let folder = try Folder()
+        try Data("before".utf8).write(to: folder.file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: folder.file.path)
+        let clip = try Clip(payload: ["playlist_url": .string(server.url + "/clips/x")])
+        let error = await failure {
+            try await Reactor.download(clip, to: folder.file, jwt: nil) { _ in
+                #expect((try? Data(contentsOf: folder.file)) == Data("before".utf8))
+            }
+        }
+        #expect((error == nil) == isComplete)
+        #expect(try Data(contentsOf: folder.file) == (isComplete ? Self.whole : Data("before".utf8)))
+        #expect(folder.names == ["clip.mp4"])
+        let mode = try FileManager.default.attributesOfItem(atPath: folder.file.path)[.posixPermissions] as? Int
+        #expect(mode == 0o640)
+    }
+
+    @Test("a link is written through, and stays one")
+    func link() async throws {
+        let server = try ScriptedServer { Self.serve($0) ?? [.reply(404)] }
+        let folder = try Folder()
+        let target = folder.url.appending(path: "elsewhere")
+        try Data("before".utf8).write(to: target)
+        try FileManager.default.createSymbolicLink(at: folder.file, withDestinationURL: target)
+        let clip = try Clip(payload: ["playlist_url": .string(server.url + "/clips/x")])
+        _ = try await Reactor.download(clip, to: folder.file, jwt: nil)
+        #expect(try Data(contentsOf: target) == Self.whole)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file.path) == target.path)
     }
 
     @Test("the static download needs no client: a stored clip, a token of its own")
@@ -295,7 +333,8 @@ import Testing
         let never = try Clip(payload: ["playlist_url": .string(late.url)])
         let error = await failure { try await Reactor.download(never, to: folder.file, jwt: nil, readyTimeout: .milliseconds(300)) }
         #expect(error?.code == .requestTimeout)
-        #expect(!folder.hasFile)
+        #expect(try Data(contentsOf: folder.file) == Self.whole, "the one before")
+        #expect(folder.names == ["clip.mp4"])
     }
 
     @Test("B9 a payload without a playlist is no clip; odd values are left out, not trapped on")
