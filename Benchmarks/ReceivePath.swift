@@ -8,7 +8,7 @@ import RTCTransport
 /// The receiving half of a connection between the network and the decoder's mailbox, driven as `PeerCore` drives it: a datagram
 /// in a scratch buffer, SRTP removed in place, the engine, then frames handed on and RTCP protected. Times are those of
 /// the recording; nothing waits.
-struct ReceivePath {
+struct ReceivePath: ~Copyable {
     private let stream: RecordedStream
     private let datagrams: [[UInt8]]
     private let srtp: SRTPSession?
@@ -39,15 +39,12 @@ struct ReceivePath {
 
     /// `keys` nil leaves SRTP out.
     init(stream: RecordedStream, session: NegotiatedSession, keys: (sender: SRTPKeys, receiver: SRTPKeys)?) throws {
+        // What may fail comes first.
+        let protector = try keys.map { try SRTPSession(keys: $0.sender) }
+        let unprotector = try keys.map { try SRTPSession(keys: $0.receiver) }
         self.stream = stream
-        if let keys {
-            let protector = try SRTPSession(keys: keys.sender)
-            datagrams = stream.datagrams.map { Self.protected($0, by: protector) }
-            srtp = try SRTPSession(keys: keys.receiver)
-        } else {
-            datagrams = stream.datagrams.map(\.bytes)
-            srtp = nil
-        }
+        srtp = unprotector
+        datagrams = stream.datagrams.map { datagram in protector.map { Self.protected(datagram, by: $0) } ?? datagram.bytes }
         engine = PeerEngine(session: session, localSSRC: 7, cname: "benchmark-cname1", pool: FrameBufferPool(maxCached: 16))
         scratch = Scratch(count: 2048)
     }

@@ -8,7 +8,7 @@ package import RTCBase
 import RTCWire
 
 /// The media engine of one negotiated connection. A value owned by one actor; it does no IO and knows no clock.
-package struct PeerEngine: Sendable {
+package struct PeerEngine: ~Copyable, Sendable {
     /// What a payload type means in a section.
     private enum PayloadRole: Sendable {
         case none

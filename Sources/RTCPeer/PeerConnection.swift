@@ -97,7 +97,7 @@ package actor PeerConnection {
 
     package var statistics: PeerStatistics {
         var drops = core.drops
-        if let engine = core.engine { drops.merge(engine.drops) }
+        if let counted = core.engine?.drops { drops.merge(counted) }
         if let ice = core.ice { drops.merge(ice.drops) }
         let pair = core.ice?.selectedPair()
         return PeerStatistics(

@@ -55,10 +55,10 @@ extension PeerCore {
     }
 
     var inboundStatistics: [PeerStatistics.Inbound] {
-        guard let session, let engine else { return [] }
+        guard let session else { return [] }
         return session.sections.enumerated().compactMap { index, section -> PeerStatistics.Inbound? in
             guard section.receives, section.accepted else { return nil }
-            guard let stream = engine.statistics(section: index) else { return nil }
+            guard let stream = engine?.statistics(section: index) else { return nil }
             var result = PeerStatistics.Inbound(
                 track: section.trackName, kind: section.kind, ssrc: stream.ssrc ?? 0,
                 codec: section.kind == .audio ? "opus" : stream.codec?.rawValue,

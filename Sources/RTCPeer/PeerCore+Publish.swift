@@ -193,14 +193,14 @@ extension PeerCore {
     // MARK: Readings
 
     var availableOutgoingBitrate: Int? {
-        guard let engine, senders.contains(where: { $0 != nil }) else { return nil }
-        return Int(engine.sendTargets.estimate.bitsPerSecond)
+        guard senders.contains(where: { $0 != nil }), let targets = engine?.sendTargets else { return nil }
+        return Int(targets.estimate.bitsPerSecond)
     }
 
     var outboundStatistics: [PeerStatistics.Outbound] {
-        guard let session, let engine else { return [] }
+        guard let session else { return [] }
         return session.sections.enumerated().compactMap { index, section -> PeerStatistics.Outbound? in
-            guard section.sends, section.accepted, let stream = engine.sendStatistics(section: index) else { return nil }
+            guard section.sends, section.accepted, let stream = engine?.sendStatistics(section: index) else { return nil }
             var result = PeerStatistics.Outbound(track: section.trackName, kind: section.kind, ssrc: stream.ssrc)
             result.codec = section.kind == .audio ? "opus" : stream.codec?.rawValue
             result.packetsSent = Int(stream.packetsSent)

@@ -6,7 +6,7 @@ package import RTCBase
 package import RTCEngine
 import RTCWire
 
-package struct StreamSimulation {
+package struct StreamSimulation: ~Copyable {
     package struct Settings: Sendable {
         package var seed: UInt64
         package var forward: LinkConditions

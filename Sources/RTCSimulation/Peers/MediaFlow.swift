@@ -6,7 +6,7 @@ import RTCBase
 import RTCEngine
 import RTCWire
 
-struct MediaFlow: Sendable {
+final class MediaFlow {
     struct Settings: Sendable {
         var call = SimulatedCall()
         var encoder = SyntheticEncoder.Settings()
@@ -75,7 +75,7 @@ struct MediaFlow: Sendable {
         return earlier(media, sender.nextDeadline())
     }
 
-    mutating func runSender(now: MonotonicTime, forward: inout SimulatedLink) {
+    func runSender(now: MonotonicTime, forward: inout SimulatedLink) {
         if now >= settings.end { hasEnded = true }
         if now >= stopTime { stop(now: now, forward: &forward) }
         if !hasEnded, now >= settings.begin { makeMedia(now: now, forward: &forward) }
@@ -86,12 +86,12 @@ struct MediaFlow: Sendable {
         drainSender(now: now, forward: &forward)
     }
 
-    mutating func handleFeedback(_ datagram: [UInt8], now: MonotonicTime, forward: inout SimulatedLink) {
+    func handleFeedback(_ datagram: [UInt8], now: MonotonicTime, forward: inout SimulatedLink) {
         sender.handleRTCP(datagram.span.bytes, now: now, into: &sent)
         drainSender(now: now, forward: &forward)
     }
 
-    private mutating func makeMedia(now: MonotonicTime, forward: inout SimulatedLink) {
+    private func makeMedia(now: MonotonicTime, forward: inout SimulatedLink) {
         if !isSending {
             isSending = true
             setCeiling(settings.encoder.maxBitsPerSecond, now: now)
@@ -123,12 +123,12 @@ struct MediaFlow: Sendable {
         drainSender(now: now, forward: &forward)
     }
 
-    private mutating func setCeiling(_ bitsPerSecond: Int64, now: MonotonicTime) {
+    private func setCeiling(_ bitsPerSecond: Int64, now: MonotonicTime) {
         encoder.maxBitsPerSecond = bitsPerSecond
         sender.setVideoCeiling(Bitrate(bitsPerSecond: bitsPerSecond), section: SimulatedCall.video, now: now, into: &sent)
     }
 
-    private mutating func sendAudio(now: MonotonicTime) {
+    private func sendAudio(now: MonotonicTime) {
         let number = UInt32(truncatingIfNeeded: audioTimes.count)
         for place in 0..<4 { audioPayload[1 + place] = UInt8(truncatingIfNeeded: number >> UInt32(24 - 8 * place)) }
         audioTimes.append(now)
@@ -136,14 +136,14 @@ struct MediaFlow: Sendable {
         sender.sendAudio(payload.span.bytes, rtpTimestamp: number &* 960, section: SimulatedCall.audio, now: now, into: &sent)
     }
 
-    private mutating func stop(now: MonotonicTime, forward: inout SimulatedLink) {
+    private func stop(now: MonotonicTime, forward: inout SimulatedLink) {
         guard !hasStopped else { return }
         hasStopped = true
         sender.stopSending(section: SimulatedCall.video, now: now, into: &sent)
         if settings.call.hasAudio { sender.stopSending(section: SimulatedCall.audio, now: now, into: &sent) }
     }
 
-    private mutating func drainSender(now: MonotonicTime, forward: inout SimulatedLink) {
+    private func drainSender(now: MonotonicTime, forward: inout SimulatedLink) {
         guard !sent.isEmpty else { return }
         if hasStopped, !sent.rtpPackets.isEmpty { violate("RTP after the end of sending", now) }
         for range in sent.rtpPackets {
@@ -169,14 +169,14 @@ struct MediaFlow: Sendable {
 
     func nextReceiverDeadline() -> MonotonicTime? { receiver.nextDeadline() }
 
-    mutating func runReceiver(now: MonotonicTime, backward: inout SimulatedLink) {
+    func runReceiver(now: MonotonicTime, backward: inout SimulatedLink) {
         guard let deadline = receiver.nextDeadline(), deadline <= now else { return }
         receiver.handleTimeout(now: now, into: &received)
         if let next = receiver.nextDeadline(), next <= now { violate("receiver's deadline in the past after its timeout", now) }
         drainReceiver(now: now, backward: &backward)
     }
 
-    mutating func handleArrival(_ datagram: [UInt8], isRTCP: Bool, now: MonotonicTime, backward: inout SimulatedLink) {
+    func handleArrival(_ datagram: [UInt8], isRTCP: Bool, now: MonotonicTime, backward: inout SimulatedLink) {
         if isRTCP {
             receiver.handleRTCP(datagram.span.bytes, now: now, into: &received)
         } else {
@@ -187,7 +187,7 @@ struct MediaFlow: Sendable {
         drainReceiver(now: now, backward: &backward)
     }
 
-    private mutating func drainReceiver(now: MonotonicTime, backward: inout SimulatedLink) {
+    private func drainReceiver(now: MonotonicTime, backward: inout SimulatedLink) {
         guard !received.isEmpty else { return }
         for range in received.rtcpPackets {
             if range.count > Self.maxPacketBytes { violate("RTCP datagram of \(range.count) bytes", now) }
@@ -197,7 +197,7 @@ struct MediaFlow: Sendable {
         received.removeAll()
     }
 
-    private mutating func take(_ frame: EncodedFrame, now: MonotonicTime) {
+    private func take(_ frame: EncodedFrame, now: MonotonicTime) {
         guard let number = SyntheticEncoder.number(of: frame.bytes), frames.indices.contains(number) else {
             return violate("a frame with bytes that nobody made", now)
         }
@@ -216,7 +216,7 @@ struct MediaFlow: Sendable {
         lastDelivery = now
     }
 
-    private mutating func notePause(until now: MonotonicTime) {
+    private func notePause(until now: MonotonicTime) {
         // The time to the first frame is a matter of connecting, not of a standing picture.
         guard let lastDelivery else { return }
         let pause = now.milliseconds(since: lastDelivery)
@@ -224,7 +224,7 @@ struct MediaFlow: Sendable {
         if pause > Self.longPauseMilliseconds { report.longPauses.append(lastDelivery..<now) }
     }
 
-    private mutating func take(_ arrival: AudioArrival, of datagram: [UInt8], now: MonotonicTime) {
+    private func take(_ arrival: AudioArrival, of datagram: [UInt8], now: MonotonicTime) {
         guard arrival.payload.count == audioPayload.count else { return violate("audio of \(arrival.payload.count) bytes", now) }
         let number = Int(datagram.span.bytes.uint32(at: arrival.payload.lowerBound + 1))
         guard audioTimes.indices.contains(number) else { return violate("audio that nobody made", now) }
@@ -234,7 +234,7 @@ struct MediaFlow: Sendable {
 
     // MARK: Measuring
 
-    mutating func sample(now: MonotonicTime) {
+    func sample(now: MonotonicTime) {
         guard isSending, !hasEnded else { return }
         let statistics = sender.sendStatistics(section: SimulatedCall.video)
         let queueSeconds = statistics?.queueSeconds ?? 0
@@ -249,12 +249,12 @@ struct MediaFlow: Sendable {
     }
 
     /// What must hold between steps, when neither end is held off.
-    mutating func check(now: MonotonicTime) {
+    func check(now: MonotonicTime) {
         if let deadline = sender.nextDeadline(), deadline < now { violate("sender's deadline in the past", now) }
         if let deadline = receiver.nextDeadline(), deadline < now { violate("receiver's deadline in the past", now) }
     }
 
-    mutating func finish(now: MonotonicTime) -> FlowReport {
+    func finish(now: MonotonicTime) -> FlowReport {
         // A picture that never moves again counts as standing until the end.
         notePause(until: max(settings.end, lastDelivery ?? settings.end))
         report.framesMade = encoder.framesMade
@@ -268,7 +268,7 @@ struct MediaFlow: Sendable {
         return report
     }
 
-    private mutating func violate(_ what: String, _ now: MonotonicTime) {
+    private func violate(_ what: String, _ now: MonotonicTime) {
         // The first few tell enough.
         if violations.count < 10 { violations.append("flow \(index), \(now.milliseconds(since: settings.begin)) ms: \(what)") }
     }

@@ -5,7 +5,7 @@
 package import RTCBase
 package import RTCEngine
 
-package struct PeerSimulation: Sendable {
+package struct PeerSimulation {
     package struct Flow: Sendable {
         package var call = SimulatedCall()
         package var encoder = SyntheticEncoder.Settings()

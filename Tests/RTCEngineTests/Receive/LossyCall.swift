@@ -4,7 +4,7 @@ import RTCSimulation
 
 /// A sender and an engine over two links in virtual time. The sender makes a key frame first, and after every picture
 /// loss indication.
-struct LossyCall {
+struct LossyCall: ~Copyable {
     struct Delivery {
         var index: Int
         var isKeyFrame: Bool

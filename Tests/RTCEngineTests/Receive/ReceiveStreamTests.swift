@@ -7,7 +7,7 @@ import Testing
 @Suite("ReceiveStream")
 struct ReceiveStreamTests {
     /// An engine after a first key frame, with what is needed to send it more.
-    private struct Stage {
+    private struct Stage: ~Copyable {
         var sender: MediaSender
         var engine: PeerEngine
         var out = EngineOutputs()

@@ -34,7 +34,8 @@ struct PeerEngineSendTests {
         // Frames, feedback and at most three steps of a frame.
         let wakes = zip(call.wakes, call.wakes.dropFirst()).map { $1.milliseconds(since: $0) }
         #expect(wakes.count { $0 < 4.9 } < wakes.count / 20)
-        let statistics = try #require(call.sender.sendStatistics(section: 0))
+        let statisticsFound = call.sender.sendStatistics(section: 0)
+        let statistics = try #require(statisticsFound)
         // The last one may be half sent.
         #expect(statistics.framesSent + 1 >= UInt64(call.encoders[0]?.number ?? 0))
         #expect(statistics.codec == codec && statistics.keyFramesSent == 1 && statistics.framesDropped == 0)
@@ -61,7 +62,8 @@ struct PeerEngineSendTests {
         #expect(call.latency(percentile: 0.5) < (share > 0.05 ? 150 : 60))
         #expect(call.latency(percentile: 0.95) < 250)
         #expect(call.violations.isEmpty)
-        let statistics = try #require(call.sender.sendStatistics(section: 0))
+        let statisticsFound = call.sender.sendStatistics(section: 0)
+        let statistics = try #require(statisticsFound)
         #expect(statistics.retransmittedPackets > 0 && statistics.nacksReceived > 0)
         #expect(abs(Double(statistics.packetsLost) / Double(statistics.packetsSent) - share) < share * 0.6)
     }
@@ -193,7 +195,8 @@ struct PeerEngineSendTests {
             call.run(milliseconds: 600)
         }
         #expect(call.keyFrameRequests.count - middle == 1)
-        let statistics = try #require(call.sender.sendStatistics(section: 0))
+        let statisticsFound = call.sender.sendStatistics(section: 0)
+        let statistics = try #require(statisticsFound)
         #expect(statistics.plisReceived == 20 && statistics.firsReceived == 1)
         #expect(call.violations.isEmpty)
     }
@@ -250,13 +253,15 @@ struct PeerEngineSendTests {
         call.run(milliseconds: 100)
         // Nothing is sent as video for the first while.
         call.run(milliseconds: 4000)
-        let statistics = try #require(call.receiver.statistics(section: 0))
+        let statisticsFound = call.receiver.statistics(section: 0)
+        let statistics = try #require(statisticsFound)
         #expect(statistics.isAudioOffsetFromReports)
         // A frame takes some milliseconds to leave; a sound packet ends 20 ms after its beginning.
         let offset = try #require(statistics.audioOffsetSeconds)
         #expect(abs(offset - (-0.015)) < 0.01)
         let frame = try #require(call.frames[0]?.last)
-        let time = try #require(call.receiver.senderTime(section: 0, rtpTimestamp: frame.timestamp))
+        let timeFound = call.receiver.senderTime(section: 0, rtpTimestamp: frame.timestamp)
+        let time = try #require(timeFound)
         let expected = NTPTimestamp(unixNanoseconds: 1_700_000_000_000_000_000).adding(nanoseconds: frame.capturedAt.nanoseconds)
         #expect(abs(time.nanoseconds(since: expected)) < 100_000)
     }
@@ -274,7 +279,8 @@ struct PeerEngineSendTests {
         let origin = NTPTimestamp(unixNanoseconds: 1_700_000_000_000_000_000)
         for section in 0..<3 {
             for frame in call.frames[section] ?? [] {
-                let time = try #require(call.receiver.senderTime(section: section, rtpTimestamp: frame.timestamp))
+                let timeFound = call.receiver.senderTime(section: section, rtpTimestamp: frame.timestamp)
+                let time = try #require(timeFound)
                 times[try #require(frame.metadata?.captureTimeMicros), default: []].insert((time.nanoseconds(since: origin) + 500) / 1000)
             }
         }

@@ -160,7 +160,8 @@ struct SendStreamTests {
         call.run(milliseconds: 1200)
         answers.append(ask([number]))
         #expect(answers == [1, 0, 0, 1, 0])
-        let statistics = try #require(call.sender.sendStatistics(section: 0))
+        let statisticsFound = call.sender.sendStatistics(section: 0)
+        let statistics = try #require(statisticsFound)
         #expect(statistics.nacksReceived == 5 && statistics.retransmittedPackets == 2)
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// Two engines in virtual time: one sends, the other receives; both directions are simulated links. The encoder of each
 /// video section makes frames of the size it was told, key frames when asked, and none while the section is congested.
-struct TwoPeers {
+struct TwoPeers: ~Copyable {
     struct Frame {
         var number: UInt64
         var isKeyFrame: Bool
