@@ -52,23 +52,25 @@ final class LocalFile {
         byteCount = 0
         var named = stat()
         let isThere = lstat(path, &named) == 0
-        guard isThere ? (named.st_mode & S_IFMT) == S_IFREG && named.st_nlink == 1 : errno == ENOENT else {
-            part = nil
-            descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-            guard descriptor >= 0 else { throw Self.failure("cannot write \(path)", .badRequest, operation: operation) }
-            isRegular = Self.status(descriptor)?.isRegular ?? false
-            return
-        }
+        let isReplaceable = isThere ? (named.st_mode & S_IFMT) == S_IFREG && named.st_nlink == 1 : errno == ENOENT
         // A file that may not be written to is not replaced either.
-        guard !isThere || access(path, W_OK) == 0 else {
+        guard !isThere || !isReplaceable || access(path, W_OK) == 0 else {
             throw Self.failure("cannot write \(path)", .badRequest, operation: operation)
         }
         let part = Self.partPath(of: path)
-        descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw Self.failure("cannot write \(path)", .badRequest, operation: operation) }
-        if isThere { fchmod(descriptor, named.st_mode & 0o7777) }
-        self.part = part
-        isRegular = true
+        let made = isReplaceable ? open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666) : -1
+        if made >= 0 {
+            if isThere { fchmod(made, named.st_mode & 0o7777) }
+            descriptor = made
+            self.part = part
+            isRegular = true
+        } else {
+            // Also a file in a folder that takes no other.
+            descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+            self.part = nil
+            guard descriptor >= 0 else { throw Self.failure("cannot write \(path)", .badRequest, operation: operation) }
+            isRegular = Self.status(descriptor)?.isRegular ?? false
+        }
     }
 
     /// `folder/clip.mp4` to `folder/.clip.mp4.5f0c….part`; a long name is cut, for a name has 255 bytes at most.
@@ -76,7 +78,9 @@ final class LocalFile {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let start = slash.map { path.utf8.index(after: $0) } ?? path.startIndex
         let random = String(UInt64.random(in: 0 ... .max), radix: 16)
-        return "\(path[..<start]).\(path[start...].prefix(50)).\(random).part"
+        var name = path[start...]
+        while name.utf8.count > 200 { name.removeLast() }
+        return "\(path[..<start]).\(name).\(random).part"
     }
 
     /// What was written takes its place.

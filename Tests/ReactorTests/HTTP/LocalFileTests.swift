@@ -58,7 +58,8 @@ import Testing
             #expect(error?.code == .badRequest && error?.operation == "test")
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
-        let long = String(repeating: "é", count: 120) + ".mp4"
+        // Few Characters, many bytes.
+        let long = String(repeating: "👩‍👩‍👧‍👦", count: 10)
         let file = try LocalFile(writing: folder.appending(path: long).path(percentEncoded: false), operation: "test")
         try file.commit(operation: "test")
         #expect(FileManager.default.fileExists(atPath: folder.appending(path: long).path(percentEncoded: false)))
