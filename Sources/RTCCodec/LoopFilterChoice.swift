@@ -1,8 +1,8 @@
 /// Whether VP9 smooths across block borders (bitstream specification §8.8). Pure.
 ///
-/// Where the quantizer is low there is little to smooth, and the filter takes a quarter of the time that encoding a picture does,
-/// and as much of the decoder's. Measured on camera pictures: 0.3 dB, where the picture has 44 dB or more; on hard edges the
-/// picture is better without.
+/// Where the quantizer is low there is little to smooth, and the filter takes a quarter of the time that encoding a 720p picture
+/// does, and time of the decoder's. Measured: 0.3 to 0.4 dB lost on one small camera stream, at 44 dB and more; 4 dB gained on a
+/// texture of hard edges.
 package struct LoopFilterChoice: Sendable {
     package private(set) var isOn = true
 

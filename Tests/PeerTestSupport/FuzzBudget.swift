@@ -21,6 +21,20 @@ public struct FuzzBudget: Sequence, IteratorProtocol {
         left = seconds == nil ? number("REACTOR_FUZZ_ROUNDS") ?? rounds : .max
     }
 
+    /// For entries that are slow and only ever fail by trapping: a case a seed, so that the log names the one that trapped. One
+    /// case where a time is set.
+    public static func starts(rounds: UInt64) -> [UInt64] {
+        let whole = FuzzBudget(rounds: rounds)
+        return whole.deadline == nil ? Array(whole.seed..<whole.seed + whole.left) : [whole.seed]
+    }
+
+    /// What a case of ``starts(rounds:)`` drives.
+    public init(from start: UInt64, name: String = #function) {
+        self.init(rounds: 1, name: name)
+        seed = start
+        if deadline == nil { left = 1 }
+    }
+
     /// The next seed.
     public mutating func next() -> UInt64? {
         guard left > 0 else { return nil }

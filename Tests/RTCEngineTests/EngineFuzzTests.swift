@@ -6,9 +6,9 @@ import Testing
 /// Whole streams through a receiving and a sending engine; see `FuzzBudget` for replaying a seed, and for longer runs.
 @Suite("Engine fuzz")
 struct EngineFuzzTests {
-    @Test("arbitrary bytes never trap and deadlines end")
-    func arbitrary() {
-        for seed in FuzzBudget(rounds: 200) { Self.arbitrary(seed) }
+    @Test("arbitrary bytes never trap and deadlines end", arguments: FuzzBudget.starts(rounds: 200))
+    func arbitrary(start: UInt64) {
+        for seed in FuzzBudget(from: start) { Self.arbitrary(seed) }
     }
 
     private static func arbitrary(_ seed: UInt64) {
@@ -17,9 +17,9 @@ struct EngineFuzzTests {
         EngineFuzz.packets((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
     }
 
-    @Test("mostly well-formed streams with leaps, repeats and broken payloads never trap")
-    func shaped() {
-        for seed in FuzzBudget(rounds: 200) { Self.shaped(seed) }
+    @Test("mostly well-formed streams with leaps, repeats and broken payloads never trap", arguments: FuzzBudget.starts(rounds: 200))
+    func shaped(start: UInt64) {
+        for seed in FuzzBudget(from: start) { Self.shaped(seed) }
     }
 
     private static func shaped(_ seed: UInt64) {
@@ -36,9 +36,9 @@ struct EngineFuzzTests {
         EngineFuzz.packets(bytes)
     }
 
-    @Test("a sending engine takes any requests, reports and frames")
-    func sending() {
-        for seed in FuzzBudget(rounds: 200) { Self.sending(seed) }
+    @Test("a sending engine takes any requests, reports and frames", arguments: FuzzBudget.starts(rounds: 200))
+    func sending(start: UInt64) {
+        for seed in FuzzBudget(from: start) { Self.sending(seed) }
     }
 
     private static func sending(_ seed: UInt64) {

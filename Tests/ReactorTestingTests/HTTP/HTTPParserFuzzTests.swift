@@ -6,9 +6,11 @@ import Testing
 /// Random, mutated and truncated input through the parsers behind the routes: none may trap. A failure prints its seed.
 @Suite("HTTP parser fuzz")
 struct HTTPParserFuzzTests {
-    private static func run(_ samples: [String], _ entry: ([UInt8]) -> Bool) {
+    private static func run(_ samples: [String], name: String = #function, _ entry: ([UInt8]) -> Bool) {
         let samples = samples.map { Array($0.utf8) }
-        for seed in FuzzBudget(rounds: 2000) where !entry(FuzzInput.bytes(seed: seed, samples: samples)) { Issue.record("seed \(seed)") }
+        for seed in FuzzBudget(rounds: 2000, name: name) where !entry(FuzzInput.bytes(seed: seed, samples: samples)) {
+            Issue.record("seed \(seed)")
+        }
         for sample in samples { for count in 0...sample.count { #expect(entry(Array(sample.prefix(count)))) } }
     }
 
