@@ -46,7 +46,7 @@ struct EncodeEffort: Sendable {
         idleSince = nil
     }
 
-    private static let busyLoad = 0.75
+    private static let busyLoad = 0.6
     private static let idleLoad = 0.3
     private static let busyMilliseconds = 500.0
     private static let firstReturnDelayMilliseconds = 10_000.0

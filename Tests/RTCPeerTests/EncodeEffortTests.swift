@@ -43,6 +43,15 @@ struct EncodeEffortTests {
         #expect(player.changes == 2)
     }
 
+    @Test("two thirds of the time is too much already: the machine has no room left for anything else")
+    func crowded() {
+        var player = Player()
+        player.play(seconds: 5) { _ in 19 }
+        #expect(!player.effort.isReduced)
+        player.play(seconds: 5) { _ in 22.5 }
+        #expect(player.effort.isReduced)
+    }
+
     @Test("a machine that is just quick enough for the reduced effort does not swing")
     func noSwing() {
         var player = Player()

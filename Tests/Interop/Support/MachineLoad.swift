@@ -18,4 +18,7 @@ struct MachineLoad: Sendable {
 
     /// Below this, threads wait for cores so often that a missing frame says nothing about who lost it.
     static let enough = 0.25
+
+    /// Below this, the machine is too slow for what it was asked.
+    static let some = 0.08
 }
