@@ -1,17 +1,60 @@
 package import RTCBase
 internal import Synchronization
 
-/// Where one remote track's media is handed to its consumers: a newest-frame slot per video consumer, a backlog per
-/// audio consumer. It outlives connections, so a consumer that registered before `connect()` or before a reconnect
+/// Where one remote track's media is handed to its consumers: a newest-frame slot per video consumer, or a backlog for one that
+/// asks for it, and a backlog per audio consumer. It outlives connections, so a consumer that registered before `connect()` or before a reconnect
 /// keeps receiving. Consumers and the decode thread meet only here.
 package final class RemoteTrack: Sendable {
     package let name: String
 
     private struct Consumers {
         var nextID: UInt64 = 0
-        var video: [(id: UInt64, slot: NewestSlot<DecodedPicture>)] = []
+        var video: [(id: UInt64, place: VideoPlace)] = []
         var audio: [(id: UInt64, queue: BacklogQueue<PCMBlock>)] = []
         var isFinished = false
+    }
+
+    /// Where a video consumer's pictures wait.
+    fileprivate enum VideoPlace: Sendable {
+        case newest(NewestSlot<DecodedPicture>)
+        case backlog(BacklogQueue<DecodedPicture>)
+
+        /// - Parameter backlog: how many pictures wait at most; nil keeps the newest alone, without a lock.
+        init(backlog: Int?) { self = backlog.map { .backlog(BacklogQueue(capacity: $0)) } ?? .newest(NewestSlot()) }
+
+        func put(_ picture: DecodedPicture) {
+            switch self {
+            case .newest(let slot): slot.put(picture)
+            case .backlog(let queue): queue.put(picture)
+            }
+        }
+
+        func next(isolation: isolated (any Actor)? = #isolation) async -> DecodedPicture? {
+            switch self {
+            case .newest(let slot): await slot.next(isolation: isolation)
+            case .backlog(let queue): await queue.next(isolation: isolation)
+            }
+        }
+
+        func finish() {
+            switch self {
+            case .newest(let slot): slot.finish()
+            case .backlog(let queue): queue.finish()
+            }
+        }
+
+        var droppedCount: UInt64 {
+            switch self {
+            case .newest(let slot): slot.replacedCount
+            case .backlog(let queue): queue.droppedCount
+            }
+        }
+
+        /// The next picture would push out one that nobody has taken.
+        var isPending: Bool {
+            if case .newest(let slot) = self { return slot.isOccupied }
+            return false
+        }
     }
 
     private let consumers = Mutex(Consumers())
@@ -49,26 +92,30 @@ package final class RemoteTrack: Sendable {
 
     /// A video consumer's place. Cancelled by `cancel()`, or with its last reference.
     package final class VideoConsumer: Sendable {
-        package let slot = NewestSlot<DecodedPicture>()
+        fileprivate let place: VideoPlace
         private let track: RemoteTrack
         private let id: UInt64
 
-        fileprivate init(track: RemoteTrack, id: UInt64) {
+        fileprivate init(track: RemoteTrack, id: UInt64, place: VideoPlace) {
             self.track = track
             self.id = id
+            self.place = place
         }
+
+        /// Pictures that went before this consumer took them.
+        package var droppedCount: UInt64 { place.droppedCount }
 
         deinit { cancel() }
 
         package func next(isolation: isolated (any Actor)? = #isolation) async -> DecodedPicture? {
-            let picture = await slot.next(isolation: isolation)
+            let picture = await place.next(isolation: isolation)
             if picture != nil { track.deliveredCount.add(1, ordering: .relaxed) }
             return picture
         }
 
         package func cancel() {
-            slot.finish()
-            track.removeVideo(id: id, replaced: slot.replacedCount)
+            place.finish()
+            track.removeVideo(id: id, replaced: place.droppedCount)
         }
     }
 
@@ -98,18 +145,19 @@ package final class RemoteTrack: Sendable {
         }
     }
 
-    package func addVideoConsumer() -> VideoConsumer {
+    /// - Parameter backlog: how many pictures wait for the consumer at most, the oldest going first; nil keeps the newest alone.
+    package func addVideoConsumer(backlog: Int? = nil) -> VideoConsumer {
         let id = consumers.withLock { state in
             state.nextID += 1
             return state.nextID
         }
-        let consumer = VideoConsumer(track: self, id: id)
-        let slot = consumer.slot
+        let place = VideoPlace(backlog: backlog)
+        let consumer = VideoConsumer(track: self, id: id, place: place)
         let isFinished = consumers.withLock { state in
-            if !state.isFinished { state.video.append((id, slot)) }
+            if !state.isFinished { state.video.append((id, place)) }
             return state.isFinished
         }
-        if isFinished { slot.finish() }
+        if isFinished { place.finish() }
         return consumer
     }
 
@@ -152,7 +200,7 @@ package final class RemoteTrack: Sendable {
     /// A consumer has not taken the last picture yet.
     package var isVideoPending: Bool {
         if let target { return target.isVideoPending }
-        return consumers.withLock { $0.video.contains { $0.slot.isOccupied } }
+        return consumers.withLock { $0.video.contains { $0.place.isPending } }
     }
 
     package func deliver(_ picture: DecodedPicture) {
@@ -164,7 +212,7 @@ package final class RemoteTrack: Sendable {
         _ = firstFrameNanoseconds.compareExchange(
             expected: 0, desired: picture.planes.decodedTime.nanoseconds, ordering: .relaxed)
         let list = consumers.withLock { $0.video }
-        for consumer in list { consumer.slot.put(picture) }
+        for consumer in list { consumer.place.put(picture) }
     }
 
     package func deliver(_ block: PCMBlock) {
@@ -186,7 +234,7 @@ package final class RemoteTrack: Sendable {
             state.isFinished = true
             return (state.video, state.audio)
         }
-        for consumer in video { consumer.slot.finish() }
+        for consumer in video { consumer.place.finish() }
         for consumer in audio { consumer.queue.finish() }
     }
 
@@ -200,7 +248,7 @@ package final class RemoteTrack: Sendable {
 
     package var counts: Counts {
         let pending = consumers.withLock { state in
-            state.video.reduce(0) { $0 + $1.slot.replacedCount } + state.audio.reduce(0) { $0 + $1.queue.droppedCount }
+            state.video.reduce(0) { $0 + $1.place.droppedCount } + state.audio.reduce(0) { $0 + $1.queue.droppedCount }
         }
         return Counts(
             received: receivedCount.load(ordering: .relaxed), delivered: deliveredCount.load(ordering: .relaxed),

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A bounded hand-off that keeps its backlog: elements queue up to a limit, then the oldest goes and is counted.
+/// A hand-off that keeps its backlog: elements queue up to a limit, then the oldest goes and is counted. Memory is taken as the
+/// backlog grows, up to the limit, and kept.
 ///
 /// Used where each element counts (audio blocks) and where a consumer asked for a longer queue than the newest
 /// frame. Any number of producers, one consumer; a second consumer displaces the first, whose `next()` returns nil.
@@ -12,6 +13,29 @@ package final class BacklogQueue<Element: Sendable>: Sendable {
         var waiter: UnsafeContinuation<Bool, Never>?
         var isFinished = false
         var dropped: UInt64 = 0
+        let capacity: Int
+
+        init(capacity: Int) {
+            self.capacity = max(1, capacity)
+            elements = Array(repeating: nil, count: min(self.capacity, BacklogQueue.firstCount))
+        }
+
+        /// The oldest goes when the limit is reached; true then.
+        mutating func append(_ element: Element) -> Bool {
+            let isFull = count == capacity
+            if isFull { _ = pop() }
+            if count == elements.count { grow() }
+            elements[(head + count) % elements.count] = element
+            count += 1
+            return isFull
+        }
+
+        private mutating func grow() {
+            let ordered = elements[head...] + elements[..<head]
+            let new = min(capacity, elements.count * 2)
+            elements = ordered + Array(repeating: nil, count: new - elements.count)
+            head = 0
+        }
 
         mutating func pop() -> Element? {
             guard count > 0 else { return nil }
@@ -25,7 +49,7 @@ package final class BacklogQueue<Element: Sendable>: Sendable {
     private let state: Mutex<State>
 
     package init(capacity: Int) {
-        state = Mutex(State(elements: Array(repeating: nil, count: max(1, capacity))))
+        state = Mutex(State(capacity: capacity))
     }
 
     package var droppedCount: UInt64 { state.withLock { $0.dropped } }
@@ -36,12 +60,7 @@ package final class BacklogQueue<Element: Sendable>: Sendable {
     package func put(_ element: Element) -> Bool {
         let (accepted, waiter) = state.withLock { state -> (Bool, UnsafeContinuation<Bool, Never>?) in
             if state.isFinished { return (false, nil) }
-            if state.count == state.elements.count {
-                _ = state.pop()
-                state.dropped &+= 1
-            }
-            state.elements[(state.head + state.count) % state.elements.count] = element
-            state.count += 1
+            if state.append(element) { state.dropped &+= 1 }
             return (true, state.waiter.take())
         }
         waiter?.resume(returning: true)
@@ -73,6 +92,9 @@ package final class BacklogQueue<Element: Sendable>: Sendable {
             if !again { return nil }
         }
     }
+
+    /// What a queue begins with: 2 s of sound.
+    private static var firstCount: Int { 200 }
 
     package func finish() {
         state.withLock { $0.isFinished = true }

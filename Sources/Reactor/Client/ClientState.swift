@@ -21,7 +21,6 @@ final class ClientState: Sendable {
         var isControlOpen = false
         var isClosed = false
         var isReleased = false
-        var lastError: ReactorError?
         var timing = ConnectTiming()
     }
 
@@ -30,10 +29,17 @@ final class ClientState: Sendable {
         var isFinished = false
     }
 
+    /// What the streams of the tracks were told last.
+    private struct Announced {
+        var paused: Set<String> = []
+        var published: Set<String> = []
+    }
+
     private struct EngineReference: Sendable { weak var engine: SessionEngine? }
 
     private let snapshot = Mutex(Snapshot())
     private let registry = Mutex(Registry())
+    private let announced = Mutex(Announced())
     private let engineReference = Mutex(EngineReference())
     let hub: EventHub
 
@@ -79,13 +85,15 @@ final class ClientState: Sendable {
     }
 
     func beginUnpublish(_ name: String) -> UnpublishStart {
-        snapshot.withLock { state in
+        let start: UnpublishStart = snapshot.withLock { state in
             guard state.published.contains(name) else { return .notPublished }
             guard state.isControlOpen else { return .noChannel }
             state.published.remove(name)
             state.unpublishing.insert(name)
             return .begun
         }
+        if case .begun = start { announceTrackChanges() }
+        return start
     }
 
     /// How long the latest connect took, with the first picture of any video track.
@@ -98,6 +106,21 @@ final class ClientState: Sendable {
     // MARK: Writers
 
     func write(_ body: (inout Snapshot) -> Void) { snapshot.withLock { body(&$0) } }
+
+    /// Tells the tracks' streams what changed. After each write of `paused` or `published`, from any thread: the snapshot is read
+    /// again under a lock of its own, so that every stream sees changes in one order and ends on the last.
+    func announceTrackChanges() {
+        announced.withLock { announced in
+            let (paused, published) = snapshot.withLock { ($0.paused, $0.published) }
+            for name in paused.symmetricDifference(announced.paused) {
+                track(named: name).pausedChanges.send(paused.contains(name))
+            }
+            for name in published.symmetricDifference(announced.published) {
+                track(named: name).publishedChanges.send(published.contains(name))
+            }
+            announced = Announced(paused: paused, published: published)
+        }
+    }
 
     // MARK: Engine
 
@@ -116,7 +139,7 @@ final class ClientState: Sendable {
             if !registry.isFinished { registry.tracks[name] = track }
             return (track, registry.isFinished)
         }
-        if isFinished { track.remote.finish() }
+        if isFinished { track.finish() }
         return track
     }
 
@@ -133,6 +156,6 @@ final class ClientState: Sendable {
             defer { registry.tracks.removeAll() }
             return Array(registry.tracks.values)
         }
-        for track in tracks { track.remote.finish() }
+        for track in tracks { track.finish() }
     }
 }

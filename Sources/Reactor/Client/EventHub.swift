@@ -15,6 +15,7 @@ final class EventHub: Sendable {
         var message: [Registered<JSONValue>] = []
         var runtimeMessage: [Registered<JSONValue>] = []
         var error: [Registered<ReactorError>] = []
+        var track: [Registered<Track>] = []
     }
 
     private struct Registered<Value: Sendable>: Sendable {
@@ -29,14 +30,20 @@ final class EventHub: Sendable {
     private let waiting = Atomic<Int>(0)
     private let dropped = Atomic<UInt64>(0)
     let queue: DispatchQueue
+    private let metrics: (any ReactorMetrics)?
+    private let newestError = Mutex<ReactorError?>(nil)
 
     let statusUpdates = Broadcaster<ReactorStatus>()
     let messages = Broadcaster<JSONValue>()
     let runtimeMessages = Broadcaster<JSONValue>()
     let runtimeEvents = Broadcaster<RuntimeEvent>()
     let errors = Broadcaster<ReactorError>()
+    let trackUpdates = Broadcaster<TrackList>()
+    /// All of the above and more, in one order.
+    let events = Broadcaster<ReactorEvent>()
 
-    init(queue: DispatchQueue?) {
+    init(queue: DispatchQueue?, metrics: (any ReactorMetrics)? = nil) {
+        self.metrics = metrics
         self.queue = queue ?? DispatchQueue(label: "reactor.events")
     }
 
@@ -46,6 +53,7 @@ final class EventHub: Sendable {
     func onMessage(_ handler: @escaping @Sendable (JSONValue) -> Void) -> Subscription { add(\.message, handler) }
     func onRuntimeMessage(_ handler: @escaping @Sendable (JSONValue) -> Void) -> Subscription { add(\.runtimeMessage, handler) }
     func onError(_ handler: @escaping @Sendable (ReactorError) -> Void) -> Subscription { add(\.error, handler) }
+    func onTrack(_ handler: @escaping @Sendable (Track) -> Void) -> Subscription { add(\.track, handler) }
 
     private func add<Value>(
         _ list: any WritableKeyPath<Handlers, [Registered<Value>]> & Sendable, _ handler: @escaping @Sendable (Value) -> Void
@@ -69,25 +77,46 @@ final class EventHub: Sendable {
     // MARK: Posting (network thread)
 
     func post(status: ReactorStatus) {
+        metrics?.changed(to: status, droppedEvents: droppedCount)
         statusUpdates.send(status)
+        events.send(.status(status))
         post(status, to: \.status, isBounded: false)
     }
 
     func post(message: JSONValue) {
         messages.send(message)
+        events.send(.message(message))
         post(message, to: \.message)
     }
 
     func post(runtimeMessage: JSONValue) {
         runtimeMessages.send(runtimeMessage)
+        events.send(.runtimeMessage(runtimeMessage))
         if runtimeEvents.subscriberCount > 0 { runtimeEvents.send(RuntimeEvent(runtimeMessage)) }
         post(runtimeMessage, to: \.runtimeMessage)
     }
 
     func post(error: ReactorError) {
+        metrics?.failed(error)
+        newestError.withLock { $0 = error }
         errors.send(error)
+        events.send(.error(error))
         post(error, to: \.error)
     }
+
+    func post(sessionID: String?) { events.send(.sessionID(sessionID)) }
+
+    func post(tracks: TrackList) {
+        trackUpdates.send(tracks)
+        events.send(.tracks(tracks))
+    }
+
+    func post(trackReceived track: Track) {
+        events.send(.trackReceived(track))
+        post(track, to: \.track)
+    }
+
+    var lastError: ReactorError? { newestError.withLock { $0 } }
 
     /// Messages and errors that no handler saw because too many waited already.
     var droppedCount: UInt64 { dropped.load(ordering: .relaxed) }
@@ -126,5 +155,7 @@ final class EventHub: Sendable {
         runtimeMessages.finish()
         runtimeEvents.finish()
         errors.finish()
+        trackUpdates.finish()
+        events.finish()
     }
 }

@@ -49,3 +49,38 @@ extension Reactor {
     /// is a stream of its own that keeps the newest 64 and ends when the client is closed or released.
     public nonisolated var runtimeEvents: AsyncStream<RuntimeEvent> { state.hub.runtimeEvents.makeStream(bufferingNewest: 64) }
 }
+
+extension Reactor {
+    /// Calls `handler` for each track that a new connection has negotiated, on the event queue; after a reconnect again.
+    ///
+    /// - Returns: a token; releasing it stops the handler, so keep it.
+    public nonisolated func onTrack(_ handler: @escaping @Sendable (Track) -> Void) -> Subscription { state.hub.onTrack(handler) }
+
+    /// The declared tracks each time they change, from now on: when a session declares them, and an empty list when it is over.
+    /// Each access is a stream of its own that keeps the newest 64 and ends when the client is closed or released.
+    public nonisolated var trackUpdates: AsyncStream<TrackList> { state.hub.trackUpdates.makeStream(bufferingNewest: 64) }
+
+    /// Everything that happens on this client from now on, in one order.
+    ///
+    /// ```swift
+    /// for await event in reactor.events {
+    ///     switch event {
+    ///     case .status(let status): show(status)
+    ///     case .error(let error): report(error)
+    ///     default: break
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Each access is a stream of its own that keeps the newest 256 and ends when the client is closed or released.
+    public nonisolated var events: AsyncStream<ReactorEvent> { state.hub.events.makeStream(bufferingNewest: 256) }
+
+    /// Whether ``close()`` was called. A closed client stays closed.
+    public nonisolated var isClosed: Bool { state.isClosed }
+
+    /// The model this client was made for, as given.
+    public nonisolated var model: String { engine.model }
+
+    /// The newest failure that ``errors`` gave; nil before the first. A later success does not clear it.
+    public nonisolated var lastError: ReactorError? { state.hub.lastError }
+}

@@ -93,7 +93,7 @@ public actor Reactor {
     private init(model: String, tokens: (any TokenProvider)?, configuration: ReactorConfiguration) throws {
         try Self.check(model: model)
         let endpoint = try APIEndpoint(apiURL: configuration.apiURL, local: configuration.local)
-        let state = ClientState(hub: EventHub(queue: configuration.eventQueue))
+        let state = ClientState(hub: EventHub(queue: configuration.eventQueue, metrics: configuration.metrics))
         let engine = SessionEngine(
             model: model, endpoint: endpoint, tokens: tokens, configuration: configuration, state: state)
         state.attach(engine)
@@ -158,6 +158,7 @@ public actor Reactor {
             snapshot.published = []
         }
         guard !wasClosed else { return }
+        state.announceTrackChanges()
         state.hub.close()
         engine.postClose(isRelease: isRelease)
         state.finishTracks()
@@ -241,6 +242,15 @@ public actor Reactor {
     ///
     /// - Throws: `.invalidState` unless `.ready`.
     public func stats() async throws -> ConnectionStats { try await engine.stats() }
+
+    /// What the connection has measured, now and then again each time the interval is over, while the status is `.ready`.
+    ///
+    /// Each call is a stream of its own, whose rates compare with its own reading before. It keeps the newest reading, goes on
+    /// over reconnects, and ends when the client is closed or released.
+    /// - Parameter interval: from 200 ms up; a shorter one counts as that.
+    public nonisolated func statsUpdates(every interval: Duration = .seconds(2)) -> AsyncStream<ConnectionStats> {
+        StatsStream.make(state: state, interval: max(interval, .milliseconds(200)))
+    }
 
     // MARK: Bitrate
 

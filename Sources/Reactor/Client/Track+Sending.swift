@@ -116,7 +116,7 @@ extension Track {
         try push(pixels, format: .bgra, width: width, height: height, userData: userData, captureTimeUs: captureTimeUs)
     }
 
-    private nonisolated func push(
+    nonisolated func push(
         _ pixels: UnsafeRawBufferPointer, format: PixelFormat, width: UInt32, height: UInt32, userData: UnsafeRawBufferPointer?,
         captureTimeUs: Int64?
     ) throws {

@@ -14,6 +14,8 @@ public actor Track {
     nonisolated let state: ClientState
     nonisolated let remote: RemoteTrack
     nonisolated let outgoing = OutgoingSlot()
+    nonisolated let pausedChanges = Broadcaster<Bool>()
+    nonisolated let publishedChanges = Broadcaster<Bool>()
     private nonisolated let delivery = DeliverySlot()
 
     init(name: String, state: ClientState) {
@@ -159,14 +161,15 @@ public actor Track {
 
     // MARK: Checks and delivery
 
-    private nonisolated func requireReceiving(_ wanted: TrackKind, operation: String) throws {
+    /// - Parameter wanted: nil takes a track of either kind.
+    nonisolated func requireReceiving(_ wanted: TrackKind?, operation: String) throws {
         guard state.isAlive else { throw ReactorError.clientGone(operation) }
         guard let declaration = state.declaration(of: name) else { return }
         if declaration.direction == .sendonly {
             throw ReactorError(
                 .invalidState, "track '\(name)' is one this client sends on; it receives no frames", operation: operation)
         }
-        if declaration.kind.publicKind != wanted {
+        if let wanted, declaration.kind.publicKind != wanted {
             throw ReactorError(
                 .invalidState, "track '\(name)' carries \(declaration.kind.rawValue), not \(wanted.rawValue)", operation: operation)
         }

@@ -39,9 +39,7 @@ public struct AudioFrames: AsyncSequence, Sendable {
         /// The next block; `nil` when the client is gone or the task cancelled. Resumes in the isolation of the caller.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Never) -> AudioFrame? {
             guard let block = await consumer.next(isolation: actor) else { return nil }
-            return AudioFrame(
-                trackName: trackName, samples: block.samples, sampleRate: UInt32(block.sampleRate),
-                channels: UInt32(block.channels))
+            return AudioFrame(block, trackName: trackName)
         }
     }
 
@@ -50,4 +48,12 @@ public struct AudioFrames: AsyncSequence, Sendable {
 
     /// api.md C6: audio backlog grows to 2 s.
     static let defaultCapacityBlocks = 200
+}
+
+extension AudioFrame {
+    /// The block as the app sees it.
+    init(_ block: PCMBlock, trackName: String) {
+        self.init(
+            trackName: trackName, samples: block.samples, sampleRate: UInt32(block.sampleRate), channels: UInt32(block.channels))
+    }
 }

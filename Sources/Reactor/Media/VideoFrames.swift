@@ -19,23 +19,27 @@ package import RTCPeer
 /// }
 /// ```
 ///
-/// The sequence outlives reconnects. It ends when the client is closed or released, and when the task is cancelled.
+/// ``Track/videoFrames(buffering:)`` gives one that keeps more than the newest frame. The sequence outlives reconnects. It ends when the client is closed or released, and when the task is cancelled.
 public struct VideoFrames: AsyncSequence, Sendable {
     public typealias Element = VideoFrame
     public typealias Failure = Never
 
     let track: RemoteTrack
+    let buffering: FrameBuffering
 
     /// The frames of a track of this process's own.
-    package init(track: RemoteTrack) { self.track = track }
+    package init(track: RemoteTrack, buffering: FrameBuffering = .newest) {
+        self.track = track
+        self.buffering = buffering
+    }
 
-    /// Takes the newest frame of the track, waiting for one when there is none.
+    /// Takes the newest frame of the track, or the oldest one kept, waiting for one when there is none.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let consumer: RemoteTrack.VideoConsumer
         private let trackName: String
 
-        init(track: RemoteTrack) {
-            consumer = track.addVideoConsumer()
+        init(track: RemoteTrack, buffering: FrameBuffering) {
+            consumer = track.addVideoConsumer(backlog: buffering.backlog)
             trackName = track.name
         }
 
@@ -53,12 +57,12 @@ public struct VideoFrames: AsyncSequence, Sendable {
             return nil
         }
 
-        /// Frames that a newer one replaced before this iterator took them.
-        public var droppedFrames: UInt64 { consumer.slot.replacedCount }
+        /// Frames that went before this iterator took them.
+        public var droppedFrames: UInt64 { consumer.droppedCount }
     }
 
     /// A new consumer of the track, from the next frame on.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(track: track) }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(track: track, buffering: buffering) }
 }
 
 extension VideoFrame {

@@ -220,7 +220,6 @@ extension SessionEngine {
     func closeConnection(_ generation: Generation) {
         guard let connection = connections[generation] else { return }
         connection.cancel()
-        if machine.readyGeneration != generation { lastStats = nil }
         let peer = connection.peer
         connection.peer = nil
         if connection.isSettled { connections[generation] = nil }

@@ -7,6 +7,23 @@ extension SessionEngine {
     // MARK: Calls
 
     nonisolated func sendCommand(_ name: String, arguments: JSONValue?, uploads: [String: FileRef]) async throws -> CommandReply? {
+        guard let metrics = configuration.metrics else {
+            return try await exchangeCommand(name, arguments: arguments, uploads: uploads)
+        }
+        let start = NetworkThread.now()
+        do {
+            let reply = try await exchangeCommand(name, arguments: arguments, uploads: uploads)
+            metrics.commanded(failure: nil, duration: NetworkThread.now() - start)
+            return reply
+        } catch {
+            metrics.commanded(failure: error, duration: NetworkThread.now() - start)
+            throw error
+        }
+    }
+
+    private nonisolated func exchangeCommand(
+        _ name: String, arguments: JSONValue?, uploads: [String: FileRef]
+    ) async throws -> CommandReply? {
         let reply = try await call(.command(type: name), named: "sendCommand(\"\(name)\")", on: .data) { id throws(CoreError) in
             let references = uploads.mapValues {
                 UploadReference(uploadID: $0.uploadID, name: $0.name, mimeType: $0.mimeType, size: Int64($0.size))
@@ -220,7 +237,7 @@ extension SessionEngine {
         }
     }
 
-    private static func nanoseconds(_ duration: Duration) -> Int64 {
+    static func nanoseconds(_ duration: Duration) -> Int64 {
         let (seconds, attoseconds) = duration.components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? (seconds < 0 ? 0 : .max) : max(0, product &+ attoseconds / 1_000_000_000)

@@ -10,6 +10,7 @@ internal import ReactorCore
 
 /// The previous reading, against which rates are measured.
 struct StatsMemory: Sendable {
+    var generation: Generation
     var timestamp: MonotonicTime
     var bytesReceived: Int
     var bytesSent: Int
@@ -31,6 +32,14 @@ extension SessionEngine {
     }
 
     func stats() async throws -> ConnectionStats {
+        let (stats, memory) = try await stats(since: lastStats)
+        lastStats = memory
+        return stats
+    }
+
+    /// - Parameter earlier: the reading that rates compare with.
+    /// - Returns: also the reading for the next call.
+    func stats(since earlier: StatsMemory?) async throws -> (ConnectionStats, StatsMemory?) {
         let connection: Connection
         do throws(CoreError) {
             try machine.requireReady(for: .getStats, call: "stats()")
@@ -43,7 +52,7 @@ extension SessionEngine {
         }
         guard let peer = connection.peer else { throw ReactorError.clientGone("get_stats") }
         let measured = await peer.statistics
-        let earlier = lastStats
+        let earlier = earlier.flatMap { $0.generation == connection.generation ? $0 : nil }
         let elapsed = earlier.map { measured.timestamp.nanoseconds(since: $0.timestamp) } ?? 0
         // Rates over less than 200 ms say nothing (api.md B17); the earlier reading is kept then.
         let hasRate = elapsed >= 200_000_000
@@ -71,9 +80,10 @@ extension SessionEngine {
         }
         let incoming = rate(measured.bytesReceived, earlier?.bytesReceived)
         let outgoing = rate(measured.bytesSent, earlier?.bytesSent)
+        var memory = earlier
         if hasRate || earlier == nil {
-            lastStats = StatsMemory(
-                timestamp: measured.timestamp, bytesReceived: measured.bytesReceived, bytesSent: measured.bytesSent,
+            memory = StatsMemory(
+                generation: connection.generation, timestamp: measured.timestamp, bytesReceived: measured.bytesReceived, bytesSent: measured.bytesSent,
                 framesDecoded: Dictionary(measured.inbound.map { ($0.track, $0.framesDecoded) }, uniquingKeysWith: { a, _ in a }),
                 framesSent: Dictionary(measured.outbound.map { ($0.track, $0.framesSent) }, uniquingKeysWith: { a, _ in a }))
         }
@@ -88,7 +98,7 @@ extension SessionEngine {
             bytesSent: measured.bytesSent, bytesReceived: measured.bytesReceived, packetsSent: measured.packetsSent,
             packetsReceived: measured.packetsReceived, localCandidateType: measured.localCandidateType,
             localRelayProtocol: measured.relayProtocol)
-        return ConnectionStats(
+        let stats = ConnectionStats(
             rttMS: rtt, jitterSeconds: video?.jitterSeconds ?? inbound.map(\.jitterSeconds).max(),
             packetLossRatio: packets + lost > 0 ? Double(max(0, lost)) / Double(packets + lost) : nil, incomingBitrateBPS: incoming,
             outgoingBitrateBPS: outgoing, availableIncomingBitrateBPS: nil,
@@ -98,6 +108,7 @@ extension SessionEngine {
             candidatePairState: measured.isConnected ? "succeeded" : nil, packetsReceived: packets, packetsLost: lost,
             packetsSent: measured.packetsSent, bytesReceived: measured.bytesReceived, bytesSent: measured.bytesSent,
             timestampMS: Date().timeIntervalSince1970 * 1000, inbound: inbound, outbound: outbound, candidatePairs: [pair])
+        return (stats, memory)
     }
 }
 

@@ -34,6 +34,10 @@ actor SessionEngine {
         didSet { state.write { $0.timing = timing } }
     }
     var lastStats: StatsMemory?
+    var reconnectPlan: ReconnectPlan
+    var reconnectTimer: PeerTimer?
+    /// The attempt of the plan that runs.
+    var automaticCall: CallID?
     /// Set by the app; kept over reconnects.
     var bitrates = BitrateSettings()
 
@@ -46,6 +50,7 @@ actor SessionEngine {
         self.state = state
         self.tokens = TokenSource(provider: tokens, model: model)
         machine = SessionMachine(isLocal: endpoint.isLocal)
+        reconnectPlan = ReconnectPlan(configuration.reconnectPolicy)
     }
 
     // MARK: Lifecycle calls
@@ -92,7 +97,7 @@ actor SessionEngine {
         }
     }
 
-    private func makeCall() -> CallID {
+    func makeCall() -> CallID {
         lastCall += 1
         return CallID(lastCall)
     }
@@ -101,9 +106,12 @@ actor SessionEngine {
 
     /// The one doorway: what happened goes in, the snapshot is written, and the actions are carried out in order.
     func perform(_ event: SessionMachine.Event) {
+        yieldToApp(event)
+        let loss = lossToRepair(event)
         let actions = machine.handle(event)
         publishSnapshot()
         for action in actions { execute(action) }
+        if let loss { repairLoss(published: loss) }
         rearm()
     }
 
@@ -113,8 +121,10 @@ actor SessionEngine {
         var mids: [String: String] = [:]
         for entry in machine.tracks.entries { mids[entry.track.name] = entry.mid }
         let isControlOpen = machine.readyGeneration.map { connections[$0]?.isOpen(.control) ?? false } ?? false
+        var isDeclarationNew = false
         state.write { snapshot in
             guard !snapshot.isClosed else { return }
+            isDeclarationNew = snapshot.declarations != declarations
             snapshot.status = status
             snapshot.sessionID = machine.sessionID
             snapshot.declarations = declarations
@@ -124,6 +134,8 @@ actor SessionEngine {
             snapshot.published = machine.tracks.publishedNames.subtracting(snapshot.unpublishing)
             snapshot.isControlOpen = isControlOpen
         }
+        state.announceTrackChanges()
+        if isDeclarationNew { state.hub.post(tracks: TrackList(state.declaredTracks)) }
     }
 
     private func execute(_ action: SessionMachine.Action) {
@@ -134,11 +146,15 @@ actor SessionEngine {
             if status == .ready {
                 timing.ready(now: NetworkThread.now())
                 log(.debug, "connected", timing.metadata)
+                configuration.metrics?.connected(state.timings)
             }
         case .emitSessionID(let id):
             log(.debug, "session id changed", ["session": id ?? "none"])
-        case .emitCapabilities, .emitTrackReceived:
-            break
+            state.hub.post(sessionID: id)
+        case .emitCapabilities:
+            break  // Seen in the snapshot.
+        case .emitTrackReceived(let track):
+            state.hub.post(trackReceived: state.track(named: track.name))
         case .emitError(let error):
             log(.debug, "error event", ["code": error.code.rawValue, "message": error.message])
             state.hub.post(error: ReactorError.event(error))
@@ -159,12 +175,14 @@ actor SessionEngine {
         case .finish:
             // Timers belong to the network thread, and this is the last time the engine is surely on it.
             timer = nil
+            reconnectTimer = nil
             for generation in Array(connections.keys) { closeConnection(generation) }
             nextPing = nil
         }
     }
 
     private func resolve(_ call: CallID, _ outcome: CallOutcome) {
+        if endedAutomatically(call, outcome) { return }
         guard let caller = callers.removeValue(forKey: call) else { return }
         switch outcome {
         case .success: caller.resume()

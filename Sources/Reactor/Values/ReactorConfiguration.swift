@@ -11,6 +11,8 @@ public struct ReactorConfiguration: Sendable {
     public var eventQueue: DispatchQueue?
     /// Whether received tracks start to flow without a call to `resume()`. Default: true.
     public var autoResumeTracks: Bool
+    /// Whether and how the client reconnects by itself after a loss. Default: ``ReconnectPolicy/never``.
+    public var reconnectPolicy: ReconnectPolicy
     /// Limit for all of `connect()` or `reconnect()`, on top of the limits of the single steps; nil sets none.
     public var connectTimeout: Duration?
     /// Limit for the answer to one command or control request; nil means 10 s.
@@ -19,6 +21,8 @@ public struct ReactorConfiguration: Sendable {
     public var iceTransport: ICETransport
     /// Receives log records; nil logs nothing.
     public var logger: ReactorLogger?
+    /// Receives measurements; nil measures nothing for it.
+    public var metrics: (any ReactorMetrics)?
 
     /// The defaults named at each property.
     public init() {
@@ -26,10 +30,12 @@ public struct ReactorConfiguration: Sendable {
         local = false
         eventQueue = nil
         autoResumeTracks = true
+        reconnectPolicy = .never
         connectTimeout = nil
         commandTimeout = nil
         iceTransport = .all
         logger = nil
+        metrics = nil
     }
 
     /// Which network paths a connection may use.

@@ -77,6 +77,9 @@ package struct SessionMachine: Sendable {
 
     package var isClosed: Bool { phase == .closed }
 
+    /// The platform has said that the session ends: the loss that follows is final.
+    package var isEndAnnounced: Bool { announcedEnd != nil }
+
     /// The connection that calls may use; `nil` also while `disconnect()` runs and the status still says ready.
     // Not inlined: the optimizer of Swift 6.3.1 stops with an ownership error in a caller that takes `phase` apart this way.
     @inline(never)
