@@ -121,6 +121,10 @@ let package = Package(
             name: "ReactorTestingTests",
             dependencies: ["ReactorTesting", "Reactor", "ReactorCore", "RTCPeer", "RTCCodec", "RTCBase", "PeerTestSupport"],
             swiftSettings: strict),
+        // The contract's acceptance file, unchanged, as an app would compile it: it has to build.
+        .testTarget(
+            name: "SeedExamples", dependencies: ["Reactor"], path: "Tests/SeedExamples",
+            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
         .testTarget(name: "ReactorCLITests", dependencies: ["ReactorCLI"], swiftSettings: strict),
         .testTarget(
             name: "FuzzTests", dependencies: ["RTCWire", "RTCEngine", "RTCBase", "ReactorCore", "PeerTestSupport"],

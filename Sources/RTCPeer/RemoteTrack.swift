@@ -102,6 +102,9 @@ package final class RemoteTrack: Sendable {
             self.place = place
         }
 
+        /// A picture is here that the next one would replace.
+        package var isPending: Bool { place.isPending }
+
         /// Pictures that went before this consumer took them.
         package var droppedCount: UInt64 { place.droppedCount }
 

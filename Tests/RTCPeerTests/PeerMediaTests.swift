@@ -81,7 +81,7 @@ import Testing
             let picture = try #require(await quick.next())
             #expect(grey(picture).map(TestVideo.number) == number % 16)
         }
-        #expect(slow.slot.replacedCount == 59)
+        #expect(slow.droppedCount == 59)
         #expect(try grey(#require(await slow.next())).map(TestVideo.number) == 59 % 16)
         #expect(call.events.losses.isEmpty)
         await call.end()

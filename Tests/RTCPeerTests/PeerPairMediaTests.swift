@@ -114,7 +114,7 @@ import Testing
         let pixels = [UInt8](repeating: grey, count: 64 * 48 * 4)
         return await eventually {
             _ = pixels.withUnsafeBytes { camera.push(bgra: $0, width: 64, height: 48) }
-            while consumer.slot.isOccupied {
+            while consumer.isPending {
                 guard let picture = await consumer.next(), let shown = picture.bgra()?.buffer else { return false }
                 let middle = (picture.height / 2 * picture.width + picture.width / 2) * 4
                 if TestVideo.number(grey: Int(shown[middle])) == number { return true }

@@ -247,9 +247,9 @@ public actor Reactor {
     ///
     /// Each call is a stream of its own, whose rates compare with its own reading before. It keeps the newest reading, goes on
     /// over reconnects, and ends when the client is closed or released.
-    /// - Parameter interval: from 200 ms up; a shorter one counts as that.
+    /// - Parameter interval: from 250 ms up, below which rates say little; a shorter one counts as that.
     public nonisolated func statsUpdates(every interval: Duration = .seconds(2)) -> AsyncStream<ConnectionStats> {
-        StatsStream.make(state: state, interval: max(interval, .milliseconds(200)))
+        StatsStream.make(state: state, interval: max(interval, .milliseconds(250)))
     }
 
     // MARK: Bitrate

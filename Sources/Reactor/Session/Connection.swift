@@ -4,6 +4,7 @@ internal import ReactorCore
 /// One attempt to connect and the connection it became. Belongs to the engine and is used on its thread only.
 final class Connection {
     let generation: Generation
+    let isReconnect: Bool
     /// Runs the attempt's steps; ends with the attempt.
     var task: Task<Void, Never>?
     var peer: PeerConnection?
@@ -27,7 +28,10 @@ final class Connection {
     /// Why a track carries nothing on this connection, by name.
     var rejections: [String: String] = [:]
 
-    init(generation: Generation) { self.generation = generation }
+    init(generation: Generation, isReconnect: Bool) {
+        self.generation = generation
+        self.isReconnect = isReconnect
+    }
 
     /// Stops the attempt: its task, and whoever waits for readiness.
     func cancel() {

@@ -6,7 +6,7 @@ internal import ReactorCore
 // ends with exactly one `transportReady` or `stepFailed`.
 extension SessionEngine {
     func start(_ attempt: Attempt) {
-        let connection = Connection(generation: attempt.generation)
+        let connection = Connection(generation: attempt.generation, isReconnect: attempt.isReconnect)
         connections[attempt.generation] = connection
         timing = ConnectTiming(began: NetworkThread.now())
         connection.task = Task { await run(attempt) }

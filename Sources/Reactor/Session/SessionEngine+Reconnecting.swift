@@ -71,9 +71,11 @@ extension SessionEngine {
                 do {
                     try await publish(name)
                 } catch {
-                    // Refusals were error events already.
+                    // Refusals were error events already. What a new loss has prevented is for the next connection.
+                    guard machine.readyGeneration != nil else { return }
                     log(.warning, "a track could not be published again", ["track": name, "error": "\(error)"])
                 }
+                reconnectPlan.settled(name)
             }
         }
     }

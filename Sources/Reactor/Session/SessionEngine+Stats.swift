@@ -83,7 +83,8 @@ extension SessionEngine {
         var memory = earlier
         if hasRate || earlier == nil {
             memory = StatsMemory(
-                generation: connection.generation, timestamp: measured.timestamp, bytesReceived: measured.bytesReceived, bytesSent: measured.bytesSent,
+                generation: connection.generation, timestamp: measured.timestamp, bytesReceived: measured.bytesReceived,
+                bytesSent: measured.bytesSent,
                 framesDecoded: Dictionary(measured.inbound.map { ($0.track, $0.framesDecoded) }, uniquingKeysWith: { a, _ in a }),
                 framesSent: Dictionary(measured.outbound.map { ($0.track, $0.framesSent) }, uniquingKeysWith: { a, _ in a }))
         }

@@ -147,6 +147,7 @@ actor SessionEngine {
                 timing.ready(now: NetworkThread.now())
                 log(.debug, "connected", timing.metadata)
                 configuration.metrics?.connected(state.timings)
+                if machine.readyGeneration.flatMap({ connections[$0] })?.isReconnect == true { configuration.metrics?.reconnected() }
             }
         case .emitSessionID(let id):
             log(.debug, "session id changed", ["session": id ?? "none"])

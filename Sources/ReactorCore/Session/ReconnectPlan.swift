@@ -17,7 +17,8 @@ package struct ReconnectPlan: Sendable {
     /// Made since the connection last held for long enough.
     private var attempts = 0
     private var readySince: Int64?
-    private var published: [String] = []
+    /// Published at a loss, and not again yet.
+    private var wanted: Set<String> = []
 
     /// Delays are in nanoseconds; negative ones count as zero.
     package init(maxAttempts: Int, initialDelay: Int64, maxDelay: Int64) {
@@ -36,7 +37,7 @@ package struct ReconnectPlan: Sendable {
         // A connection that does not hold counts as one more failed attempt, or there would be no end to it.
         if readySince.map({ now - $0 >= Self.steadyNanoseconds }) ?? true { attempts = 0 }
         readySince = nil
-        published = Array(Set(published + names)).sorted()
+        wanted.formUnion(names)
         return nextDelay(random)
     }
 
@@ -58,21 +59,23 @@ package struct ReconnectPlan: Sendable {
         return nextDelay(random)
     }
 
-    /// - Returns: the tracks that were published before.
+    /// - Returns: the tracks to publish again.
     package mutating func succeeded(now: Int64) -> [String] {
         guard phase == .attempting else { return [] }
         phase = .idle
         readySince = now
-        defer { published = [] }
-        return published
+        return wanted.sorted()
     }
+
+    /// A track is published again, or cannot be.
+    package mutating func settled(_ name: String) { wanted.remove(name) }
 
     /// The app does something else.
     package mutating func stop() {
         phase = .idle
         attempts = 0
         readySince = nil
-        published = []
+        wanted = []
     }
 
     private mutating func nextDelay(_ random: Double) -> Int64? {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct SessionHistoryTests {
     @Test("SW-03, C2, C8 any history ends in a legal state, answers every caller once, and leaves no session behind")
     func histories() {
-        for seed in 0..<UInt64(6000) {
+        for seed in 0..<UInt64(10_000) {
             var history = SessionHistory(seed: seed)
             history.run()
             #expect(history.violations.isEmpty, "seed \(seed): \(history.violations.prefix(3))")
