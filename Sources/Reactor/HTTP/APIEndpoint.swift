@@ -18,13 +18,18 @@ package struct APIEndpoint: Sendable, Hashable {
         if local, base == Self.trimmed(Reactor.defaultAPIURL) { base = Self.trimmed(Reactor.localAPIURL) }
         guard base.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let url = URL(string: base), let scheme = url.scheme?.lowercased(),
             scheme == "http" || scheme == "https", let host = url.host(), !host.isEmpty
-        else { throw ReactorError(.badRequest, "apiURL is not an absolute http or https URL") }
+        else {
+            throw ReactorError(
+                .badRequest, "apiURL is not an absolute http or https URL, such as \(Reactor.localAPIURL)", operation: "create")
+        }
         // A URL ends up in messages and captures, so it is no place for a password.
         guard url.user() == nil, url.password() == nil else {
-            throw ReactorError(.badRequest, "apiURL must not contain a user name or password")
+            throw ReactorError(
+                .badRequest, "apiURL must not contain a user name or password; credentials go into a token", operation: "create")
         }
         guard url.query() == nil, url.fragment() == nil else {
-            throw ReactorError(.badRequest, "apiURL must not contain a query or fragment")
+            throw ReactorError(
+                .badRequest, "apiURL must not contain a query or fragment; leave out what follows the path", operation: "create")
         }
         baseURL = base
         isLocal = local

@@ -32,7 +32,8 @@ public struct Clip: Sendable, Hashable, Codable {
     /// - Throws: ``ReactorError`` with code `DECODE_FAILED` without a playlist URL.
     public init(payload: JSONValue) throws {
         guard let url = payload["playlist_url"]?.stringValue, !url.isEmpty else {
-            throw ReactorError(.decodeFailed, "a clip without a playlist URL")
+            throw ReactorError(
+                .decodeFailed, "this is no clip: it has no playlist_url; take the data of a clipReady message", operation: "clip")
         }
         playlistURL = url
         sessionID = payload["session_id"]?.stringValue

@@ -49,7 +49,7 @@ extension JSONValue: Codable {
         do {
             data = try JSONEncoder().encode(value)
         } catch {
-            throw ReactorError(.badRequest, "the value cannot be written as JSON: \(Self.explain(error))")
+            throw ReactorError(.badRequest, "the value cannot be written as JSON: \(Self.explain(error))", operation: "encode_json")
         }
         self = try Self(jsonBytes: Array(data))
     }
@@ -62,7 +62,7 @@ extension JSONValue: Codable {
         do {
             return try JSONDecoder().decode(type, from: Data(jsonBytes))
         } catch {
-            throw ReactorError(.decodeFailed, "the JSON value does not fit \(type): \(Self.explain(error))")
+            throw ReactorError(.decodeFailed, "the JSON value does not fit \(type): \(Self.explain(error))", operation: "decode_json")
         }
     }
 

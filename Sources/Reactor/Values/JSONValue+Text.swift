@@ -14,7 +14,7 @@ extension JSONValue {
         do throws(WireFormatError) {
             self.init(try JSONText.parse(jsonBytes, maxBytes: FormatLimits.maxMessageBytes))
         } catch {
-            throw ReactorError(.decodeFailed, "unreadable JSON: \(error)")
+            throw ReactorError(.decodeFailed, "unreadable JSON: \(error)", operation: "decode_json")
         }
     }
 

@@ -94,10 +94,11 @@ extension ReactorError: LocalizedError, CustomStringConvertible {
 }
 
 extension ReactorError {
-    /// The public form of a failure from the session core.
+    /// The public form of a failure from the session core: its text, and what the caller can do about it.
     package init(_ error: CoreError) {
         self.init(
-            code: Code(rawValue: error.code.rawValue), message: error.message, recoverable: error.recoverable, status: error.status,
+            code: Code(rawValue: error.code.rawValue), message: error.advisedMessage,
+            recoverable: error.recoverable, status: error.status,
             operation: error.operation?.rawValue, retryAfterMS: error.retryAfterMilliseconds)
     }
 

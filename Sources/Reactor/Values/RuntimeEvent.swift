@@ -20,7 +20,7 @@ public enum RuntimeEvent: Sendable, Hashable {
         case "clipReady": if let clip = try? Clip(payload: data) { self = .clipReady(clip) }
         case "clipFailed":
             let error = PendingCall.clip.clipFailed(reason: data["reason"]?.stringValue ?? "")
-            self = .clipFailed(ReactorError(ReactorError.Code(rawValue: error.code.rawValue), error.message))
+            self = .clipFailed(ReactorError(error))
         case "moderation": if let event = ModerationEvent(data) { self = .moderation(event) }
         default: break
         }

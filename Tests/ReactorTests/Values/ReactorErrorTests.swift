@@ -72,12 +72,33 @@ struct ReactorErrorTests {
         #expect(ReactorError(.disconnected, "x").stamped(timestampMS: 5).timestampMS == 5)
     }
 
+    @Test("what comes from the far end or the network says what to do, once, and keeps it over conversions")
+    func advice() {
+        let codes: [ReactorError.Code] = [
+            .unauthorized, .rateLimited, .serverError, .versionMismatch, .networkError, .disconnected, .requestTimeout, .sessionTerminal,
+            .recorderDisabled, .invalidCommand, .unresolvedUpload, .publishRefused, .handlerFailed,
+        ]
+        for code in codes {
+            let core = CoreError(ErrorCode(rawValue: code.rawValue), "words", operation: .connect)
+            let error = ReactorError(core)
+            #expect(error.message.hasPrefix("words; ") && error.message.count > 20, "\(error)")
+            let again = ReactorError(CoreError(core.code, error.message, operation: .connect))
+            #expect(again.message == error.message)
+        }
+        for status in [400, 401, 403, 404, 409, 410, 422, 426, 429, 500, 501, 503] {
+            let error = ReactorError(CoreError.http(status: status, context: .iceServers, body: [], operation: .connect))
+            #expect(error.message.count > "unexpected HTTP status 400 from ice servers: ; ".count)
+        }
+        // Local refusals are their own advice.
+        #expect(ReactorError(CoreError(.invalidState, "call publish() first", operation: .publishTrack)).message == "call publish() first")
+    }
+
     @Test("a core error keeps all it knows")
     func fromCore() {
         let error = ReactorError(
             CoreError.http(status: 429, context: .createSession, body: Array("busy".utf8), retryAfter: "3", operation: .connect))
         #expect(error.code == .rateLimited && error.status == 429 && error.retryAfterMS == 3000 && error.recoverable)
-        #expect(error.operation == "connect" && error.message == "unexpected HTTP status 429 from create session: busy")
+        #expect(error.operation == "connect" && error.message.hasPrefix("unexpected HTTP status 429 from create session: busy; wait"))
         #expect(ReactorError(CoreError(ErrorCode(rawValue: "odd"), "m", recoverable: true)).recoverable)
     }
 }

@@ -12,7 +12,7 @@ import Testing
             Issue.record("not a failure")
             return
         }
-        #expect(error.code == .recorderDisabled && error.operation == nil)
+        #expect(error.code == .recorderDisabled && error.operation == "request_clip")
         let notice: JSONValue = [
             "action": "terminate", "input_kind": "text", "command": "set_prompt", "categories": ["violence"], "message": "no",
         ]
