@@ -12,6 +12,8 @@ package struct APIClient: Sendable {
     package var operation: CoreError.Operation
     package var limits = Limits()
     package var http = HTTPClient()
+    /// Whether a request that is cancelled may still be kept from going out; nil asks nobody.
+    var gate: RequestGate?
 
     /// Limits of single requests. A server that takes the connection and says nothing ends in `REQUEST_TIMEOUT`.
     package struct Limits: Sendable, Hashable {
@@ -79,6 +81,7 @@ package struct APIClient: Sendable {
         request.totalTimeout = limit
         request.maxResponseBytes = FormatLimits.maxBodyBytes
         request.verifiesTLS = !endpoint.isLocal
+        guard gate?.pass() ?? true else { throw CancellationError() }
         do {
             return try await http.send(request)
         } catch let error as HTTPError {

@@ -128,13 +128,18 @@ extension SessionEngine {
     }
 
     /// Creating a session is not abandoned half way: a request that is out is answered within its grace even when the
-    /// attempt was cancelled, so that a session made meanwhile is known and can be ended (wire protocol §2.5, api.md C8).
+    /// attempt was cancelled, so that a session made meanwhile is known and can be ended (wire protocol §2.5, api.md C8). One that
+    /// is not out yet, because the token is still to come, does not go out.
     private func createSession(_ coordinator: CoordinatorClient) async throws -> SessionDescriptor {
         let model = self.model
+        let gate = RequestGate()
+        var coordinator = coordinator
+        coordinator.api.gate = gate
         let request = Task { try await coordinator.createSession(model: model) }
         return try await withTaskCancellationHandler {
             try await request.value
         } onCancel: {
+            if gate.close() { return request.cancel() }
             Task {
                 try? await Task.sleep(for: .seconds(5))
                 request.cancel()

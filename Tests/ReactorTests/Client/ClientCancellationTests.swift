@@ -97,15 +97,29 @@ import Testing
         brain.value = nil
     }
 
-    @Test("C8 reconnect() cancelled: torn down, the session kept, and reconnect() can be called again")
-    func reconnect() async throws {
+    @Test(
+        "C8 reconnect() cancelled at any step: torn down, the session kept, and reconnect() can be called again",
+        arguments: [Step.iceServers, .offer, .poll])
+    func reconnect(_ step: Step) async throws {
         let isHeld = SharedFlag(false)
-        let runtime = try FakeRuntime { $0.override = { $0.method == "PUT" && isHeld.value ? [.silence] : nil } }
+        let reached = SharedFlag(false)
+        let runtime = try FakeRuntime { options in
+            options.override = { request in
+                guard isHeld.value else { return nil }
+                let name = request.path.split(separator: "/").last.map(String.init)
+                switch (step, request.method, name) {
+                case (.iceServers, _, "ice_servers"), (.offer, "PUT", "sdp_params"), (.poll, "GET", "sdp_params"):
+                    reached.value = true
+                    return step == .poll ? [.reply(202)] : [.silence]
+                default: return nil
+                }
+            }
+        }
         let client = try runtime.client()
         try await client.connect()
         isHeld.value = true
         let reconnecting = Task { try await client.reconnect() }
-        #expect(await eventually { runtime.count("PUT sdp_params") == 1 })
+        #expect(await eventually { reached.value })
         reconnecting.cancel()
         #expect(await isCancellation(reconnecting))
         #expect(client.status == .disconnected)

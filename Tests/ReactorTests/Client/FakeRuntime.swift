@@ -27,6 +27,8 @@ final class FakeRuntime: Sendable {
         var hasMicrophone = false
         /// What a request for a clip (its seconds) or a recording (nil) is answered; nil says nothing.
         var clip: @Sendable (Double?) -> ControlServerPayload? = { _ in nil }
+        /// Says nothing to requests for the schema.
+        var keepsSchema = false
 
         init() {}
     }
@@ -298,6 +300,7 @@ final class Brain: Sendable {
         state.withLock { $0.control.append(text) }
         let reply: ControlServerPayload? =
             switch message.payload {
+            case .requestSchema? where options.keepsSchema: nil
             case .requestSchema?: .modelSchema(.object(["openapi": .string("3.1.0")]))
             case .publishTrack(let name)?: answer(claimOf: name)
             case .requestClip(let seconds)?: options.clip(seconds)
