@@ -167,6 +167,8 @@ size_t cdtls_digest(const char *hash, const void *bytes, size_t count, uint8_t *
     return length;
 }
 
+int cdtls_is_compatible(void) { return OPENSSL_version_major() == OPENSSL_VERSION_MAJOR; }
+
 // ---- Session ---------------------------------------------------------------------------------------------------------------
 
 // Certificates are self-signed: who the peer is, the caller decides by fingerprint before it uses anything of the session.

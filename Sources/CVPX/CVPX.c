@@ -262,3 +262,11 @@ int cvpx_encoder_packet(cvpx_encoder *encoder, cvpx_packet *packet) {
         return 1;
     }
 }
+
+int cvpx_is_compatible(void) {
+    // The library compares the numbers itself, before it does anything.
+    vpx_codec_ctx_t context;
+    int code = vpx_codec_dec_init(&context, vpx_codec_vp8_dx(), NULL, 0);
+    if (code == VPX_CODEC_OK) vpx_codec_destroy(&context);
+    return code != VPX_CODEC_ABI_MISMATCH;
+}

@@ -243,6 +243,9 @@ package final class RemoteTrack: Sendable {
 
     // MARK: Readings
 
+    /// Somebody waits for frames.
+    package var hasConsumers: Bool { consumers.withLock { !$0.video.isEmpty || !$0.audio.isEmpty } }
+
     package struct Counts: Sendable {
         package var received: UInt64
         package var delivered: UInt64

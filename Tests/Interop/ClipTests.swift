@@ -29,7 +29,7 @@ extension Interop {
             watching.cancel()
         }
 
-        @Test("R-47 to R-54: the last seconds and the whole session become files that decode")
+        @Test("R-47, R-48, R-49, R-50, R-51, R-52, R-53, R-54: the last seconds and the whole session become files that decode")
         func files() async throws {
             try await withRuntime(["PROBE_SIZE": "320x192"], model: "probe-rec") { runtime in
                 let reactor = try client(runtime.url)

@@ -36,6 +36,9 @@ size_t cdtls_identity_digest(const cdtls_identity *identity, const char *hash, u
 /// Digest of bytes; hash, `digest` and result as above.
 size_t cdtls_digest(const char *hash, const void *bytes, size_t count, uint8_t *digest);
 
+/// Whether the OpenSSL that was loaded is of the version that this was compiled for.
+int cdtls_is_compatible(void);
+
 /// A session, or NULL. `srtp_profiles` is OpenSSL's colon-separated list. Retransmission starts after `first_timeout_us` and
 /// doubles up to `max_timeout_us`. `user` must stay valid until cdtls_session_free.
 cdtls_session *cdtls_session_create(

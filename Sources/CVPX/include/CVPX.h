@@ -92,4 +92,7 @@ int cvpx_encoder_encode(
 // The packets of the last `cvpx_encoder_encode`: 1 with `*packet` filled until there is none left.
 int cvpx_encoder_packet(cvpx_encoder *encoder, cvpx_packet *packet);
 
+// Whether the library that was loaded has the interface that this was compiled for.
+int cvpx_is_compatible(void);
+
 #endif

@@ -37,7 +37,8 @@ public actor Reactor {
     ///   - local: speaks the local-development protocol and accepts a self-signed certificate. With `apiURL` left at its
     ///     default, ``localAPIURL`` is used.
     ///   - eventQueue: where event handlers run; `nil` means a serial queue of the client's own.
-    /// - Throws: `ReactorError.badRequest` for an empty model name or an `apiURL` that is not an `http` or `https` URL.
+    /// - Throws: `ReactorError.badRequest` for an empty model name or an `apiURL` that is not an `http` or `https` URL;
+    ///   `.versionMismatch` when a C library was replaced by one of another interface.
     public init(
         model: String, jwt: String? = nil, apiURL: String = Reactor.defaultAPIURL, local: Bool = false,
         eventQueue: DispatchQueue? = nil
@@ -92,6 +93,7 @@ public actor Reactor {
 
     private init(model: String, tokens: (any TokenProvider)?, configuration: ReactorConfiguration) throws {
         try Self.check(model: model)
+        try Self.check(mismatchedLibraries: NativeLibraries.mismatched)
         let endpoint = try APIEndpoint(apiURL: configuration.apiURL, local: configuration.local)
         let state = ClientState(hub: EventHub(queue: configuration.eventQueue, metrics: configuration.metrics))
         let engine = SessionEngine(
@@ -105,6 +107,15 @@ public actor Reactor {
         guard !model.isEmpty, model.allSatisfy({ !$0.isWhitespace && !$0.isNewline }) else {
             throw ReactorError(.badRequest, "the model name is empty or holds white space; it reads 'owner/name'", operation: "create")
         }
+    }
+
+    /// Calls into a library of another version than the headers described would do anything.
+    static func check(mismatchedLibraries: [String]) throws(ReactorError) {
+        guard !mismatchedLibraries.isEmpty else { return }
+        throw ReactorError(
+            .versionMismatch,
+            "\(mismatchedLibraries.joined(separator: ", ")) of another version than this package was compiled for; rebuild it here",
+            operation: "create")
     }
 
     deinit {

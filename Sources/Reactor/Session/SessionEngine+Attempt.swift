@@ -197,7 +197,7 @@ extension SessionEngine {
     }
 
     /// Wire protocol §9: the readiness gate.
-    private static var readinessSeconds: Int { 30 }
+    static var readinessSeconds: Int { 30 }
 
     /// One request at a time, in order, each with what has gathered meanwhile; failures are logged only (§2.7).
     func sendCandidates(_ generation: Generation) {

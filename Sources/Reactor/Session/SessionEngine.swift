@@ -135,7 +135,17 @@ actor SessionEngine {
             snapshot.isControlOpen = isControlOpen
         }
         state.announceTrackChanges()
-        if isDeclarationNew { state.hub.post(tracks: TrackList(state.declaredTracks)) }
+        if isDeclarationNew {
+            warnOfIdleHandlers(declarations)
+            state.hub.post(tracks: TrackList(state.declaredTracks))
+        }
+    }
+
+    /// Handlers may be registered before the session says which way a track goes.
+    private func warnOfIdleHandlers(_ declarations: [TrackDeclaration]) {
+        for track in declarations where track.direction == .sendonly && state.track(named: track.name).remote.hasConsumers {
+            log(.warning, "frames are waited for on a track that this client sends; none will come", ["track": track.name])
+        }
     }
 
     private func execute(_ action: SessionMachine.Action) {

@@ -12,7 +12,7 @@ import Testing
 /// Pictures and sound both ways between our own client and the runtime.
 @Suite("LocalRuntime, media")
 struct LocalRuntimeMediaTests {
-    @Test("T-34 to T-37 pictures arrive with their content, user data and capture time")
+    @Test("T-34, T-35, T-36, T-37 pictures arrive with their content, user data and capture time")
     func pictures() async throws {
         let model = TestModel { session in
             while true {

@@ -19,7 +19,7 @@ import Testing
         return Int(frame.pixels[frame.pixels.startIndex + middle])
     }
 
-    @Test("T-27, T-33 to T-37 frames of a loop: BGRA of the right size and colour, numbered, named, with the sender's data")
+    @Test("T-27, T-33, T-34, T-35, T-36, T-37 frames of a loop: BGRA of the right size and colour, numbered, named, with the sender's data")
     func frames() async throws {
         let (runtime, client) = try await connected()
         defer { withExtendedLifetime(runtime) {} }
