@@ -7,15 +7,6 @@ import Testing
 
 /// Connecting, losing, reconnecting and ending, against a loopback runtime.
 @Suite(.serialized, .networkTurn, .timeLimit(.minutes(2))) struct ClientConnectTests {
-    private func failure(_ body: () async throws -> Void) async -> ReactorError? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return error as? ReactorError
-        }
-    }
-
     // MARK: Success
 
     @Test("R-16, R-34, R-57, R-66, §9.1 connect: statuses in order, ready on return, tracks, requests, resumes then ping")

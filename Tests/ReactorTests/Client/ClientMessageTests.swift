@@ -6,15 +6,6 @@ import Testing
 
 /// Commands, replies, messages and tokens, against a loopback runtime.
 @Suite(.serialized, .networkTurn, .timeLimit(.minutes(2))) struct ClientMessageTests {
-    private func failure(_ body: () async throws -> Void) async -> ReactorError? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return error as? ReactorError
-        }
-    }
-
     @Test("R-35 every call gets its own reply, also when they come in reverse order")
     func replies() async throws {
         let runtime = try FakeRuntime()

@@ -8,16 +8,7 @@ import Testing
 
 /// What a client does without any server.
 @Suite(.timeLimit(.minutes(1))) struct ClientOfflineTests {
-    private func code(_ body: () async throws -> Void) async -> ReactorError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch let error as ReactorError {
-            return error.code
-        } catch {
-            return nil
-        }
-    }
+    private func code(_ body: () async throws -> Void) async -> ReactorError.Code? { await failure(body)?.code }
 
     private func makeClient() throws -> Reactor { try Reactor(model: "owner/name", apiURL: "http://127.0.0.1:1", local: true) }
 

@@ -17,10 +17,6 @@ import Testing
         return (runtime, client, try client.track("webcam"))
     }
 
-    private func failure(_ body: () async throws -> Void) async -> ReactorError? {
-        await #expect(throws: ReactorError.self) { try await body() }
-    }
-
     private static func push(_ track: Track) throws { try track.pushFrame([UInt8](repeating: 128, count: 16 * 16 * 4), 16, 16) }
 
     @Test("T-12, T-14, X-13 publish() claims the slot; before it and after unpublish() a push throws; twice does nothing")

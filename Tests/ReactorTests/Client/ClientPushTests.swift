@@ -6,16 +6,7 @@ import Testing
 
 /// What is refused before anything is sent.
 @Suite(.timeLimit(.minutes(1))) struct ClientPushTests {
-    private func code(_ body: () async throws -> Void) async -> ReactorError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch let error as ReactorError {
-            return error.code
-        } catch {
-            return nil
-        }
-    }
+    private func code(_ body: () async throws -> Void) async -> ReactorError.Code? { await failure(body)?.code }
 
     private func pushError(_ body: () throws -> Void) -> ReactorError? { #expect(throws: ReactorError.self) { try body() } }
 

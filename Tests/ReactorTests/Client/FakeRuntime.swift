@@ -4,6 +4,7 @@ import RTCBase
 import RTCEngine
 import ReactorCore
 import Synchronization
+import Testing
 
 @testable import Reactor
 
@@ -360,12 +361,15 @@ final class Trace: Sendable {
     func clear() { entries.withLock { $0 = [] } }
 }
 
-/// What a call throws.
-func failure(_ body: () async throws -> some Any) async -> ReactorError? {
+/// What a call throws. Whatever it is about, an error names the call and says more than its code.
+func failure(_ body: () async throws -> some Any, sourceLocation: SourceLocation = #_sourceLocation) async -> ReactorError? {
     do {
         _ = try await body()
         return nil
     } catch {
-        return error as? ReactorError
+        guard let error = error as? ReactorError else { return nil }
+        #expect(error.operation?.isEmpty == false, "\(error)", sourceLocation: sourceLocation)
+        #expect(error.message.split(separator: " ").count >= 4, "\(error)", sourceLocation: sourceLocation)
+        return error
     }
 }
