@@ -79,6 +79,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(name: "ReactorCLI", dependencies: ["Reactor", "ReactorTesting", "CPNG"], swiftSettings: strict),
+        // What an app writes, one file each; `swift run Examples` lists them.
+        .executableTarget(name: "Examples", dependencies: ["Reactor", "ReactorTesting"], swiftSettings: strict),
         .executableTarget(name: "ReactorSimulate", dependencies: ["RTCSimulation", "RTCBase", "RTCEngine"], swiftSettings: strict),
         .executableTarget(
             name: "Benchmarks",
@@ -125,6 +127,7 @@ let package = Package(
         .testTarget(
             name: "SeedExamples", dependencies: ["Reactor"], path: "Tests/SeedExamples",
             swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+        .testTarget(name: "ExampleTests", dependencies: ["Examples", "Reactor", "ReactorTesting"], swiftSettings: strict),
         .testTarget(name: "ReactorCLITests", dependencies: ["ReactorCLI"], swiftSettings: strict),
         .testTarget(
             name: "FuzzTests", dependencies: ["RTCWire", "RTCEngine", "RTCBase", "ReactorCore", "PeerTestSupport"],
