@@ -1,5 +1,6 @@
 /// What a ``LocalSession`` keeps from its clients, and does not hear from them, without a word.
 public enum LocalSilence: Sendable, Hashable {
+    /// Nothing: it talks again.
     case none
     /// Pictures and sound; data channels go on.
     case media
