@@ -8,7 +8,7 @@
 /// ```
 ///
 /// Numbers are doubles, so integers above 2^53 lose digits. NaN and infinities are not JSON: sending one fails with
-/// `BAD_REQUEST`, and ``jsonText`` writes `null` for it.
+/// `DECODE_FAILED`, and ``jsonText`` writes `null` for it.
 @frozen public enum JSONValue: Sendable, Hashable {
     /// A text.
     case string(String)

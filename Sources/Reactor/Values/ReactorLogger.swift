@@ -51,7 +51,11 @@ public struct ReactorLogger: Sendable {
     public var minimumLevel: Level
     private let handler: @Sendable (Record) -> Void
 
-    /// - Parameter handler: called for every record at or above the level, from any thread, possibly several at once.
+    /// Makes a logger from a closure.
+    ///
+    /// - Parameters:
+    ///   - minimumLevel: records below it are not made.
+    ///   - handler: called for every record at or above the level, from any thread, possibly several at once.
     public init(minimumLevel: Level = .info, handler: @escaping @Sendable (Record) -> Void) {
         self.minimumLevel = minimumLevel
         self.handler = handler

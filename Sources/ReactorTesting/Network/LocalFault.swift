@@ -46,7 +46,12 @@ public struct LocalFault: Sendable, Hashable {
     /// For how many requests; `nil` for all from here on.
     public var times: Int?
 
-    /// - Parameter times: for how many requests; `nil` for all from here on.
+    /// Makes a fault from its parts, as ``LocalRuntime/misbehave(at:_:times:)`` takes them.
+    ///
+    /// - Parameters:
+    ///   - route: where it happens.
+    ///   - action: what happens.
+    ///   - times: for how many requests; `nil` for all from here on.
     public init(at route: Route, _ action: Action, times: Int? = 1) {
         self.route = route
         self.action = action

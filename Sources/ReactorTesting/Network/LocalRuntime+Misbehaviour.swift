@@ -15,7 +15,10 @@ extension LocalRuntime {
     /// runtime.misbehave(at: .offer, .refuse(503, retryAfterSeconds: 1), times: 2)
     /// ```
     ///
-    /// - Parameter times: for how many requests; `nil` for all, until ``behave()``.
+    /// - Parameters:
+    ///   - route: where it happens.
+    ///   - action: what happens.
+    ///   - times: for how many requests; `nil` for all, until ``behave()``.
     public nonisolated func misbehave(at route: LocalFault.Route, _ action: LocalFault.Action, times: Int? = 1) {
         faults.add(LocalFault(at: route, action, times: times))
     }

@@ -46,7 +46,13 @@ public struct LocalParameter: Sendable, Hashable {
     /// For people who read the schema.
     public let summary: String
 
-    /// - Parameter defaultValue: used when the argument is missing; without one the argument is required.
+    /// Declares an argument.
+    ///
+    /// - Parameters:
+    ///   - name: unique within the command.
+    ///   - kind: what fits.
+    ///   - defaultValue: used when the argument is missing; without one the argument is required.
+    ///   - summary: for people who read the schema.
     public init(_ name: String, _ kind: Kind, default defaultValue: JSONValue? = nil, _ summary: String = "") {
         self.name = name
         self.kind = kind
