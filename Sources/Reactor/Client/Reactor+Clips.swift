@@ -85,8 +85,12 @@ extension Reactor {
     /// Downloads a clip without a client, such as one that was stored; otherwise as the method of a client.
     ///
     /// - Parameters:
+    ///   - clip: from anywhere, such as one decoded from a file.
+    ///   - url: the file to write.
     ///   - jwt: a token for the playlist's own host and port; nil sends none.
-    ///   - readyTimeout: nil waits for as long as the server says "not yet".
+    ///   - readyTimeout: how long the clip may take to become ready, counted from the moment the platform predicted; nil waits for as
+    ///     long as the server says "not yet".
+    ///   - progress: called after each part, on the download's thread.
     public static func download(
         _ clip: Clip, to url: URL, jwt: String?, readyTimeout: Duration? = .seconds(60),
         progress: (@Sendable (DownloadProgress) -> Void)? = nil

@@ -2,7 +2,9 @@ extension Reactor {
     /// Waits until the client has this status; returns at once when it has.
     ///
     /// By the time it returns the status may have changed again. A failed connect does not end the wait: another may follow.
-    /// - Parameter timeout: how long to wait; nil sets no limit, and zero or less only looks.
+    /// - Parameters:
+    ///   - status: what to wait for.
+    ///   - timeout: how long to wait; nil sets no limit, and zero or less only looks.
     /// - Throws: `.requestTimeout` when the time is over; `.aborted` when the client is closed meanwhile, and `.invalidState` when
     ///   it was closed before. A cancelled task throws `CancellationError`.
     public func waitForStatus(_ status: ReactorStatus, timeout: Duration? = nil) async throws {
@@ -19,7 +21,9 @@ extension Reactor {
 
     /// Waits until the session has declared its tracks, and returns the one with this name; at once when they are declared.
     ///
-    /// - Parameter timeout: how long to wait; nil sets no limit, and zero or less only looks.
+    /// - Parameters:
+    ///   - name: the declared name.
+    ///   - timeout: how long to wait; nil sets no limit, and zero or less only looks.
     /// - Throws: `.notFound` when the session declares no such track; otherwise as ``waitForStatus(_:timeout:)``.
     public func waitForTrack(_ name: String, timeout: Duration? = nil) async throws -> Track {
         let operation = "wait_for_track"

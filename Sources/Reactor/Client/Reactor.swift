@@ -75,7 +75,7 @@ public actor Reactor {
         }
     }
 
-    /// Makes a client that asks `tokenProvider` for a token at each connect and reconnect.
+    /// Makes a client that asks `tokenProvider` for a token before every authenticated request.
     ///
     /// - Throws: `ReactorError.badRequest` for an empty model name or a malformed `apiURL`.
     public init(

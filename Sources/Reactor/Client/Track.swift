@@ -90,7 +90,7 @@ public actor Track {
 
     /// Receives video frames without copying them.
     ///
-    /// - Parameter handler: called as with ``onFrame(_:)-(_)``; the frame's buffers are gone when it returns.
+    /// - Parameter handler: called as with ``onFrame(_:)-((VideoFrame)->Void)``; the frame's buffers are gone when it returns.
     /// - Returns: a token; releasing or cancelling it stops delivery. A call in progress finishes.
     /// - Throws: `ReactorError.invalidState` when the client is gone, the track sends, or it is an audio track.
     public nonisolated func onRawFrame(_ handler: @escaping @Sendable (borrowing RawVideoFrame) -> Void) throws -> Subscription {

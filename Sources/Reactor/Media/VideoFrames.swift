@@ -19,7 +19,8 @@ package import RTCPeer
 /// }
 /// ```
 ///
-/// ``Track/videoFrames(buffering:)`` gives one that keeps more than the newest frame. The sequence outlives reconnects. It ends when the client is closed or released, and when the task is cancelled.
+/// ``Track/videoFrames(buffering:)`` gives one that keeps more than the newest frame. The sequence outlives reconnects. It ends when the
+/// client is closed or released, and when the task is cancelled.
 public struct VideoFrames: AsyncSequence, Sendable {
     public typealias Element = VideoFrame
     public typealias Failure = Never

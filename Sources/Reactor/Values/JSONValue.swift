@@ -8,13 +8,19 @@
 /// ```
 ///
 /// Numbers are doubles, so integers above 2^53 lose digits. NaN and infinities are not JSON: sending one fails with
-/// `BAD_REQUEST`, and ``jsonText`` writes `null` for it.
+/// `DECODE_FAILED`, and ``jsonText`` writes `null` for it.
 @frozen public enum JSONValue: Sendable, Hashable {
+    /// A text.
     case string(String)
+    /// A number; whole numbers are exact up to 2^53.
     case number(Double)
+    /// True or false.
     case bool(Bool)
+    /// Members by name, in no order; they are written sorted by name.
     case object([String: JSONValue])
+    /// Elements in order.
     case array([JSONValue])
+    /// JSON `null`.
     case null
 }
 
@@ -47,13 +53,19 @@ extension JSONValue {
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    /// A string.
     public init(stringLiteral value: String) { self = .string(value) }
+    /// A number.
     public init(integerLiteral value: Int) { self = .number(Double(value)) }
+    /// A number.
     public init(floatLiteral value: Double) { self = .number(value) }
+    /// A boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// JSON `null`.
     public init(nilLiteral: ()) { self = .null }
+    /// An array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// A key given twice keeps its first value.
+    /// An object. A key given twice keeps its first value.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements, uniquingKeysWith: { first, _ in first }))
     }

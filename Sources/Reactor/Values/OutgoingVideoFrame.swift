@@ -37,12 +37,23 @@ public struct OutgoingVideoFrame: Sendable {
     public var width: UInt32
     /// In pixels.
     public var height: UInt32
+    /// How `pixels` is laid out.
     public var format: PixelFormat
     /// Bytes that travel with this frame unchanged, or `nil`.
     public var userData: Data?
     /// When the picture was taken, in microseconds on the clock of ``Reactor/timeMicros()``; `nil` means when it is pushed.
     public var captureTimeUs: Int64?
 
+    /// Makes a picture from its parts. They are checked when it is pushed.
+    ///
+    /// - Parameters:
+    ///   - pixels: rows from top to bottom without padding: `width * height * 4` bytes for `.bgra` and `.rgba`; for `.i420` and `.nv12`
+    ///     `width * height` bytes of luma and twice `((width + 1) / 2) * ((height + 1) / 2)` of chroma.
+    ///   - width: in pixels.
+    ///   - height: in pixels.
+    ///   - format: the layout of `pixels`.
+    ///   - userData: bytes that travel with this frame unchanged.
+    ///   - captureTimeUs: on the clock of ``Reactor/timeMicros()``; `nil` means when it is pushed.
     public init(
         pixels: Data, width: UInt32, height: UInt32, format: PixelFormat = .bgra, userData: Data? = nil, captureTimeUs: Int64? = nil
     ) {

@@ -16,12 +16,26 @@
 public struct ReactorLogger: Sendable {
     /// How important a record is. In normal running nothing above `debug` is logged.
     public enum Level: Int, Sendable, Comparable, CaseIterable {
-        case trace, debug, info, notice, warning, error
+        /// Every step, for work on the library itself.
+        case trace
+        /// What the library does, in normal running.
+        case debug
+        /// Rare and harmless.
+        case info
+        /// Rare, and perhaps of interest to whoever runs the app.
+        case notice
+        /// Something was lost or looks like a mistake of the app, and things go on.
+        case warning
+        /// Something failed.
+        case error
+
+        /// Less important.
         public static func < (lhs: Level, rhs: Level) -> Bool { lhs.rawValue < rhs.rawValue }
     }
 
     /// One thing that happened.
     public struct Record: Sendable {
+        /// How important it is.
         public let level: Level
         /// The part of the library, such as `session` or `http`.
         public let category: String
@@ -37,7 +51,11 @@ public struct ReactorLogger: Sendable {
     public var minimumLevel: Level
     private let handler: @Sendable (Record) -> Void
 
-    /// - Parameter handler: called for every record at or above the level, from any thread, possibly several at once.
+    /// Makes a logger from a closure.
+    ///
+    /// - Parameters:
+    ///   - minimumLevel: records below it are not made.
+    ///   - handler: called for every record at or above the level, from any thread, possibly several at once.
     public init(minimumLevel: Level = .info, handler: @escaping @Sendable (Record) -> Void) {
         self.minimumLevel = minimumLevel
         self.handler = handler

@@ -31,7 +31,9 @@ public enum RuntimeEvent: Sendable, Hashable {
 public struct ModerationEvent: Sendable, Hashable, Codable {
     /// What follows from it; others than the known ones may come.
     public struct Action: RawRepresentable, Sendable, Hashable, Codable {
+        /// The platform's spelling.
         public let rawValue: String
+        /// Takes any text.
         public init(rawValue: String) { self.rawValue = rawValue }
         /// The session goes on.
         public static let warn = Action(rawValue: "warn")
@@ -39,6 +41,7 @@ public struct ModerationEvent: Sendable, Hashable, Codable {
         public static let terminate = Action(rawValue: "terminate")
     }
 
+    /// What follows from it.
     public let action: Action
     /// `text` or `image`.
     public let inputKind: String

@@ -17,6 +17,7 @@ public struct EchoModel: LocalModel {
         LocalTrack("mic", kind: .audio, direction: .sendonly),
     ]
 
+    /// It has no settings.
     public init() {}
 
     /// All commands are let through; ``handle(_:_:in:)`` knows one.

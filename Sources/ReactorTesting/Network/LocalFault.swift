@@ -21,6 +21,7 @@ public struct LocalFault: Sendable, Hashable {
         case observation
     }
 
+    /// What happens to the request instead.
     public enum Action: Sendable, Hashable {
         /// Answered with this status and `{"detail": detail}`; the request has no effect.
         case refuse(_ status: Int, detail: String = "refused on purpose", retryAfterSeconds: Int? = nil)
@@ -38,11 +39,19 @@ public struct LocalFault: Sendable, Hashable {
         case garble
     }
 
+    /// Where it happens.
     public var route: Route
+    /// What happens.
     public var action: Action
     /// For how many requests; `nil` for all from here on.
     public var times: Int?
 
+    /// Makes a fault from its parts, as ``LocalRuntime/misbehave(at:_:times:)`` takes them.
+    ///
+    /// - Parameters:
+    ///   - route: where it happens.
+    ///   - action: what happens.
+    ///   - times: for how many requests; `nil` for all from here on.
     public init(at route: Route, _ action: Action, times: Int? = 1) {
         self.route = route
         self.action = action

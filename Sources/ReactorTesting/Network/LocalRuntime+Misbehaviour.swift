@@ -1,5 +1,6 @@
 /// What a ``LocalSession`` keeps from its clients, and does not hear from them, without a word.
 public enum LocalSilence: Sendable, Hashable {
+    /// Nothing: it talks again.
     case none
     /// Pictures and sound; data channels go on.
     case media
@@ -14,7 +15,10 @@ extension LocalRuntime {
     /// runtime.misbehave(at: .offer, .refuse(503, retryAfterSeconds: 1), times: 2)
     /// ```
     ///
-    /// - Parameter times: for how many requests; `nil` for all, until ``behave()``.
+    /// - Parameters:
+    ///   - route: where it happens.
+    ///   - action: what happens.
+    ///   - times: for how many requests; `nil` for all, until ``behave()``.
     public nonisolated func misbehave(at route: LocalFault.Route, _ action: LocalFault.Action, times: Int? = 1) {
         faults.add(LocalFault(at: route, action, times: times))
     }

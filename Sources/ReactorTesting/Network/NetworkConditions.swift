@@ -34,6 +34,8 @@ public struct NetworkConditions: Sendable, Hashable {
     /// What all chance comes from.
     public var seed: UInt64
 
+    /// Makes conditions from their parts; by default everything passes at once. A probability above 1 counts as 1, a negative value
+    /// as 0.
     public init(
         loss: Double = 0, delay: Duration = .zero, jitter: Duration = .zero, reorder: Double = 0, duplicate: Double = 0,
         bitsPerSecond: Int? = nil, queueBytes: Int = 64_000, outages: [Range<Duration>] = [], seed: UInt64 = 1

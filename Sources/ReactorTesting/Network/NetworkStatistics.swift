@@ -16,12 +16,16 @@ public struct NetworkStatistics: Sendable, Hashable {
         /// Swallowed by a connection that was told to go silent.
         public var silenced = 0
 
+        /// Nothing counted yet.
         public init() {}
     }
 
+    /// From the runtime to its clients.
     public var toClients = Direction()
+    /// From the clients to the runtime.
     public var fromClients = Direction()
 
+    /// Nothing counted yet.
     public init() {}
 }
 

@@ -23,10 +23,15 @@ public struct LocalParameter: Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
         /// A text of at most `maxLength` Unicode scalars; `oneOf` empty allows every text.
         case string(maxLength: Int?, oneOf: [String])
+        /// A number within the range; `nil` allows every number.
         case number(ClosedRange<Double>?)
+        /// A number without a fraction within the range; `nil` allows every one.
         case integer(ClosedRange<Int>?)
+        /// True or false.
         case boolean
+        /// An object, whatever its members.
         case object
+        /// An array, whatever its elements.
         case list
         /// A file that the client uploaded; the handler reads it with ``LocalSession/upload(_:)``.
         case upload
@@ -41,7 +46,13 @@ public struct LocalParameter: Sendable, Hashable {
     /// For people who read the schema.
     public let summary: String
 
-    /// - Parameter defaultValue: used when the argument is missing; without one the argument is required.
+    /// Declares an argument.
+    ///
+    /// - Parameters:
+    ///   - name: unique within the command.
+    ///   - kind: what fits.
+    ///   - defaultValue: used when the argument is missing; without one the argument is required.
+    ///   - summary: for people who read the schema.
     public init(_ name: String, _ kind: Kind, default defaultValue: JSONValue? = nil, _ summary: String = "") {
         self.name = name
         self.kind = kind

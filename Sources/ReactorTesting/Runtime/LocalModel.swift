@@ -14,6 +14,7 @@ public import Reactor
 public protocol LocalModel: Sendable {
     /// The name in the session's descriptor and in the schema; by default the type's.
     var name: String { get }
+    /// What the model sends and takes, at most 127 tracks. Read when the runtime starts; later changes have no effect.
     var tracks: [LocalTrack] { get }
     /// What clients may send. `nil`, the default, lets every command through unchecked; otherwise a command that is not
     /// declared, or whose arguments do not fit, is refused with `invalid_command` before ``handle(_:_:in:)`` runs.

@@ -67,6 +67,7 @@ public actor LocalRuntime {
     ///   - network: what the path to clients does to media and data.
     ///   - host: a numeric address to listen on, or `localhost`. `0.0.0.0` lets other machines in; there is no authentication.
     ///   - port: 0 takes any that is free.
+    ///   - configuration: settings that hardly anybody needs.
     /// - Throws: `ReactorError.badRequest` when the model's tracks or commands cannot be declared; `.networkError` when the port
     ///   is taken or the address is not this machine's.
     public init(

@@ -65,8 +65,10 @@ public actor LocalSession {
 
     /// Sends sound to every client that has the track resumed, and to the recording, as ``pushVideo(_:to:)``.
     ///
-    /// - Parameter samples: 48 kHz, one channel, any number of them. They are sent as they come: push 10 or 20 ms at a time, at the
-    ///   pace of a clock.
+    /// - Parameters:
+    ///   - samples: 48 kHz, one channel, any number of them. They are sent as they come: push 10 or 20 ms at a time, at the pace of a
+    ///     clock.
+    ///   - track: the name of an audio track that goes to clients.
     /// - Throws: as ``pushVideo(_:to:)``.
     public func pushAudio(_ samples: [Int16], to track: String) throws { try media.push(samples, to: track) }
 

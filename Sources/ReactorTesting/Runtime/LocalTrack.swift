@@ -11,7 +11,11 @@ public struct LocalTrack: Sendable, Hashable {
     /// Pictures or samples per second.
     public let rate: Double
 
-    /// - Parameter rate: pictures or samples per second; by default 30 and 48000.
+    /// - Parameters:
+    ///   - name: unique among the model's tracks.
+    ///   - kind: video or audio.
+    ///   - direction: seen from the client.
+    ///   - rate: pictures or samples per second; by default 30 and 48000.
     public init(_ name: String, kind: TrackKind, direction: TrackDirection, rate: Double? = nil) {
         self.name = name
         self.kind = kind
