@@ -20,8 +20,7 @@ extension Reactor {
     ///   `.internalError` before there is anything to record; `.invalidState` unless `.ready`; `.requestTimeout` after 10 s;
     ///   `.disconnected` when the connection goes meanwhile. A cancelled task throws `CancellationError`.
     public func requestClip(_ duration: Duration) async throws -> Clip {
-        let (seconds, attoseconds) = duration.components
-        let length = Double(seconds) + Double(attoseconds) / 1e18
+        let length = duration / .seconds(1)
         guard length > 0 else {
             throw ReactorError(
                 .badRequest, "a clip has to be longer than nothing", operation: CoreError.Operation.requestClip.rawValue)

@@ -1,3 +1,5 @@
+internal import RTCBase
+
 extension Reactor {
     /// Waits until the client has this status; returns at once when it has.
     ///
@@ -53,7 +55,7 @@ extension Reactor {
             defer { group.cancelAll() }
             group.addTask { try await body() }
             group.addTask {
-                try await Task.sleep(for: max(.zero, timeout))
+                try await Task.sleep(for: timeout.forSleep)
                 throw ReactorError(.requestTimeout, "timed out: no \(what) within \(timeout)", operation: operation)
             }
             try await group.next()

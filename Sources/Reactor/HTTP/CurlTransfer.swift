@@ -250,9 +250,10 @@ extension Substring {
 extension Duration {
     /// Rounded up to whole milliseconds.
     var wholeMilliseconds: Int64 {
+        // Taken apart only within bounds: `components` traps on what is longer than 2^63 seconds.
+        if self >= .milliseconds(Int64.max) { return .max }
+        if self <= .milliseconds(Int64.min) { return .min }
         let (seconds, attoseconds) = components
-        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        if overflow { return seconds < 0 ? .min : .max }
-        return scaled.addingReportingOverflow((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000).partialValue
+        return (seconds * 1000).addingReportingOverflow((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000).partialValue
     }
 }

@@ -17,7 +17,7 @@ extension SessionEngine {
         let operation: CoreError.Operation = attempt.isReconnect ? .reconnect : .connect
         let limit = configuration.connectTimeout.map { limit in
             Task {
-                try await Task.sleep(for: max(.zero, limit))
+                try await Task.sleep(for: limit.forSleep)
                 let failure = CoreError(
                     .requestTimeout, "timed out: \(operation.rawValue) did not complete within \(limit)", operation: operation)
                 perform(.timedOut(failure, generation))

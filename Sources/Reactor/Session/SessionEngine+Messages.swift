@@ -238,9 +238,11 @@ extension SessionEngine {
     }
 
     static func nanoseconds(_ duration: Duration) -> Int64 {
+        if duration <= .zero { return 0 }
+        // Taken apart only within bounds: `components` traps on what is longer than 2^63 seconds.
+        if duration >= .nanoseconds(Int64.max) { return .max }
         let (seconds, attoseconds) = duration.components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return overflow ? (seconds < 0 ? 0 : .max) : max(0, product &+ attoseconds / 1_000_000_000)
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }
 

@@ -28,7 +28,7 @@ enum StatsStream {
                 memory = next
                 yield(stats)
             }
-            due = max(due.advanced(by: interval), clock.now)
+            due = max(due.advanced(by: interval.forSleep), clock.now)
             try? await clock.sleep(until: due, tolerance: nil)
         }
     }
