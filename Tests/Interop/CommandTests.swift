@@ -59,7 +59,7 @@ extension Interop {
             }
         }
 
-        @Test("A refused command throws the server's own code, and the session goes on")
+        @Test("R-36 a refused command throws the server's own code, and the session goes on")
         func refusals() async throws {
             try await withRuntime { runtime in
                 let reactor = try client(runtime.url)

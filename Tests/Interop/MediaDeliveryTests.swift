@@ -26,7 +26,7 @@ extension Interop {
             }
         }
 
-        @Test("SW-09 T-28 a frame handler that blocks for 1 s delays neither commands nor audio, and loses old frames only")
+        @Test("SW-09, T-28 a frame handler that blocks for 1 s delays neither commands nor audio, and loses old frames only")
         func blockingHandler() async throws {
             try await withRuntime { runtime in
                 let reactor = try client(runtime.url)

@@ -151,7 +151,7 @@ extension Interop {
             }
         }
 
-        @Test("pause() stops the frames, resume() starts them again")
+        @Test("T-40, T-41 pause() stops the frames, resume() starts them again")
         func pauseAndResume() async throws {
             try await withRuntime { runtime in
                 let reactor = try client(runtime.url)

@@ -123,14 +123,14 @@ extension ClipDownloadMachine.Action {
         #expect(urls == ["http://h/i?s=2", "http://h/0.m4s"] && last == .finish)
     }
 
-    @Test("HLS-09 R-53 without a limit a clip that is late is waited for as long as the session lives")
+    @Test("HLS-09, R-53 without a limit a clip that is late is waited for as long as the session lives")
     func patience() {
         var download = Download()
         #expect(download.waitInVain().milliseconds >= 1_000_000)
         #expect(download.machine.waits == 500)
     }
 
-    @Test("R-53 X-15 when the session is gone the wait ends: SESSION_TERMINAL, after a moment for the recording to be closed")
+    @Test("R-53, X-15 when the session is gone the wait ends: SESSION_TERMINAL, after a moment for the recording to be closed")
     func sessionGone() {
         var download = Download()
         _ = download.notReady()

@@ -22,7 +22,7 @@ struct RecordingLoopbackTests {
         }
     }
 
-    @Test("R-47 R-49 R-50 a clip and a recording load while the session lives, and after it")
+    @Test("R-47, R-49, R-50 a clip and a recording load while the session lives, and after it")
     func clips() async throws {
         try await withRuntime(Self.model()) { runtime in
             let client = try await runtime.connectedClient()

@@ -76,7 +76,8 @@ struct LocalRuntimeMediaTests {
             let loud = try await client.track("main_audio").audioFrames.first(within: .seconds(10)) { block in
                 block.sampleRate == 48_000 && (block.samples.map { Int($0).magnitude }.max() ?? 0) > 4000
             }
-            #expect(loud != nil)
+            // Interleaved, 10 ms.
+            #expect(loud.map { $0.samples.count == 480 * Int($0.channels) } == true)
             try await client.disconnect()
         }
     }

@@ -297,7 +297,7 @@ struct LocalRuntimeTests {
         }
     }
 
-    @Test("R-69 what a model's run throws is logged and ends nothing")
+    @Test("What a model's run throws is logged and ends nothing")
     func failingRun() async throws {
         let records = Mutex<[String]>([])
         struct Boom: Error {}

@@ -52,7 +52,7 @@ import Testing
 
     // MARK: Requests
 
-    @Test("R-48 R-49 a request returns when it was accepted, with the playlist resolved, and asks for nothing more")
+    @Test("R-48, R-49 a request returns when it was accepted, with the playlist resolved, and asks for nothing more")
     func requests() async throws {
         let runtime = try makeRuntime()
         let client = try runtime.client()
@@ -71,7 +71,7 @@ import Testing
         try await client.disconnect()
     }
 
-    @Test("X-6 X-8 X-21 a duration that is not positive is BAD_REQUEST; without a session it is INVALID_STATE")
+    @Test("X-6, X-8, X-21 a duration that is not positive is BAD_REQUEST; without a session it is INVALID_STATE")
     func refusals() async throws {
         let client = try Reactor(model: "owner/name", apiURL: "http://127.0.0.1:1", local: true)
         for duration in [Duration.zero, .seconds(-1), .seconds(Int64.min)] {
@@ -94,7 +94,7 @@ import Testing
 
     // MARK: Downloads
 
-    @Test("R-50 R-54 R-56 the file is the init section and the segments; progress counts parts, on one thread of the download's own")
+    @Test("R-50, R-54, R-56 the file is the init section and the segments; progress counts parts, on one thread of the download's own")
     func download() async throws {
         let runtime = try makeRuntime()
         let client = try runtime.client()

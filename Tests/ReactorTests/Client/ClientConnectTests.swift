@@ -1,5 +1,6 @@
 import Dispatch
 import PeerTestSupport
+import RTCPeer
 import Synchronization
 import Testing
 
@@ -9,7 +10,9 @@ import Testing
 @Suite(.serialized, .networkTurn, .timeLimit(.minutes(2))) struct ClientConnectTests {
     // MARK: Success
 
-    @Test("R-16, R-34, R-57, R-66, §9.1 connect: statuses in order, ready on return, tracks, requests, resumes then ping")
+    @Test(
+        "R-16, R-34, R-57, R-66, T-8, T-9, T-10, T-42, §9.1 connect: statuses in order, ready on return, tracks, requests, resumes then ping"
+    )
     func connects() async throws {
         let runtime = try FakeRuntime()
         let client = try runtime.client()
@@ -238,7 +241,7 @@ import Testing
         #expect(client.status == .disconnected)
     }
 
-    @Test("R-22, R-23, R-25, T-10, T-11 reconnect() from ready: same session, PUT, tracks resumed, nothing paused")
+    @Test("R-22, R-23, R-25, T-10, T-11, X-11 reconnect() from ready: same session, PUT, tracks resumed, nothing paused")
     func reconnects() async throws {
         let runtime = try FakeRuntime()
         let client = try runtime.client()
@@ -335,6 +338,8 @@ import Testing
         let client = try runtime.client()
         try await client.connect()
         let trace = Trace(client)
+        weak let connection = await client.engine.onlyPeer
+        #expect(connection != nil)
         let pending = Task { await failure { try await client.sendCommand("silent") } }
         #expect(await eventually { await (try? runtime.peer)?.run { core in core.messages.contains { $0.channel == "data" } } == true })
         client.close()
@@ -347,6 +352,9 @@ import Testing
         #expect(await eventually(within: 1) { await peer.run { $0.sawCloseNotify } })
         #expect(runtime.endCount == 0)
         #expect(trace.all.isEmpty)
+        // Its sockets go with it, also while somebody still holds the client.
+        #expect(await eventually { connection == nil })
+        withExtendedLifetime(client) {}
     }
 
     @Test("R-3, R-32, T-4 releasing the client closes and leaves the session; a parked track does not keep it")
@@ -453,6 +461,11 @@ import Testing
         #expect(await eventually { ProcessResources.descriptorCount <= descriptors + 3 })
         #expect(await eventually { ProcessResources.threadCount <= threads + 3 })
     }
+}
+
+extension SessionEngine {
+    /// The connection, when there is exactly one.
+    var onlyPeer: PeerConnection? { connections.count == 1 ? connections.first?.value.peer : nil }
 }
 
 final class SharedFlag: Sendable {

@@ -46,7 +46,7 @@ import Testing
         try await client.disconnect()
     }
 
-    @Test("R-41 the typed form sends what the literal form sends")
+    @Test("R-41, R-42 the typed form puts the same bytes on the wire as the literal form")
     func typedForm() async throws {
         struct Prompt: Encodable, Sendable {
             var prompt: String
@@ -58,6 +58,10 @@ import Testing
         let typed = try await client.sendCommand("echo", arguments: Prompt(prompt: "a forest", strength: 0.5))
         let literal = try await client.sendCommand("echo", ["prompt": "a forest", "strength": 0.5])
         #expect(typed?.data == literal?.data)
+        let sent = try await runtime.peer.run { core in core.messages.filter { $0.channel == "data" }.map(\.bytes) }
+        // They differ in the last digit of the request id: field 1, "data_1" and "data_2".
+        #expect(sent.map { Array($0.prefix(8)) } == ["data_1", "data_2"].map { [0x0A, 6] + Array($0.utf8) })
+        #expect(sent.count == 2 && sent[0].dropFirst(8) == sent[1].dropFirst(8) && sent[0].count > 30)
         try await client.disconnect()
     }
 

@@ -69,7 +69,7 @@ import Testing
         try await client.disconnect()
     }
 
-    @Test("R-44 X-8 an upload needs a ready session")
+    @Test("R-44, X-8 an upload needs a ready session")
     func notReady() async throws {
         let client = try Reactor(model: "owner/name", apiURL: "http://127.0.0.1:1", local: true)
         #expect(await failure { try await client.uploadFile(at: URL(filePath: "/nowhere")) }?.code == .invalidState)

@@ -24,6 +24,20 @@ struct HTTPTLSTests {
         await #expect(throws: HTTPError.self) { try await HTTPClient().send(request) }
     }
 
+    @Test("R-10 local: true accepts a self-signed certificate and asks the local route; without it no request gets through")
+    func localClient() async throws {
+        let server = try OpenSSLServer()
+        defer { server.stop() }
+        let url = "https://127.0.0.1:\(server.port)"
+        // What answers is no runtime: that it was understood as one that is none shows that the request went through.
+        let local = try Reactor(model: "owner/model", apiURL: url, local: true)
+        let answered = await failure { try await local.connect(sessionID: "00000000-0000-0000-0000-000000000000") }
+        #expect(answered?.code == .decodeFailed)
+        #expect(answered?.message.contains("get local session") == true, "\(String(describing: answered))")
+        let hosted = try Reactor(model: "owner/model", jwt: "t", apiURL: url)
+        #expect(await failure { try await hosted.connect(sessionID: "s-1") }?.code == .networkError)
+    }
+
     @Test("https to a server that speaks plain HTTP is a TLS failure, not a hang")
     func plainServer() async throws {
         let server = try ScriptedServer(.reply(200))
