@@ -95,6 +95,8 @@ extension RawSpan {
 
     /// A copy of a range the caller has checked.
     package func copy(_ range: Range<Int>) -> [UInt8] {
+        // The array of no elements is one for the whole process, and its count would be written to.
+        guard !range.isEmpty else { return [] }
         let part = extracting(range)
         return [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
             part.withUnsafeBytes { source in

@@ -66,6 +66,7 @@ public actor Reactor {
         // The arguments are checked before the key leaves the machine.
         _ = try APIEndpoint(apiURL: apiURL, local: local)
         try Self.check(model: model)
+        try Self.check(mismatchedLibraries: NativeLibraries.mismatched)
         if local {
             try self.init(model: model, tokens: nil, configuration: configuration)
         } else {
@@ -212,7 +213,8 @@ public actor Reactor {
         do {
             value = try JSONValue(encoding: arguments)
         } catch let error as ReactorError {
-            throw ReactorError(error.code, error.message, operation: "send_command")
+            // The code that the other form has for the same payload.
+            throw ReactorError(.decodeFailed, error.message, operation: "send_command")
         }
         return try await engine.sendCommand(name, arguments: value, uploads: uploads)
     }

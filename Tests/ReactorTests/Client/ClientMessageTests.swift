@@ -42,6 +42,8 @@ import Testing
         // A NaN and a payload that is no object are refused before anything is sent.
         #expect(await failure { try await client.sendCommand("echo", ["x": .number(.nan)]) }?.code == .decodeFailed)
         #expect(await failure { try await client.sendCommand("echo", [1, 2]) }?.code == .decodeFailed)
+        #expect(await failure { try await client.sendCommand("echo", arguments: ["x": Double.nan]) }?.code == .decodeFailed)
+        #expect(await failure { try await client.sendCommand("echo", arguments: [1, 2]) }?.code == .decodeFailed)
         #expect(trace.all.isEmpty)
         try await client.disconnect()
     }
