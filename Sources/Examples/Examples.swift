@@ -57,11 +57,8 @@ struct NotSeen: Error, CustomStringConvertible {
 
     private static func runEmbedded(_ example: any Example.Type, serving model: some LocalModel) async throws {
         let runtime = try await LocalRuntime(model: model)
-        var configuration = ReactorConfiguration()
-        configuration.apiURL = runtime.apiURL
-        configuration.local = true
         do {
-            try await example.run(configuration)
+            try await example.run(runtime.clientConfiguration)
         } catch {
             await runtime.stop()
             throw error

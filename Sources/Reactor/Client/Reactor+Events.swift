@@ -37,7 +37,7 @@ extension Reactor {
     /// client is closed or released.
     public nonisolated var errors: AsyncStream<ReactorError> { state.hub.errors.makeStream(bufferingNewest: 64) }
 
-    /// Messages of the model from now on, as a sequence. Each access is a stream of its own that keeps the newest 256 and
+    /// Messages of the model from now on, as a sequence; what a command replies is among them. Each access is a stream of its own that keeps the newest 256 and
     /// ends when the client is closed or released.
     public nonisolated var messages: AsyncStream<JSONValue> { state.hub.messages.makeStream(bufferingNewest: 256) }
 

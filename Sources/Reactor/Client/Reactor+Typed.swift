@@ -1,5 +1,3 @@
-internal import RTCBase
-
 // Commands and messages as types.
 extension Reactor {
     /// Sends a command and reads the reply that belongs to it.
@@ -20,9 +18,9 @@ extension Reactor {
     /// The model's messages of one type from now on, read.
     ///
     /// - Parameter type: names the `type` of the messages, and is read from their `data`.
-    /// - Returns: a sequence that keeps the newest 256 of the model's messages for each iterator.
+    /// - Returns: a sequence for one reader, which keeps the newest 256 of the model's messages from this call on.
     public nonisolated func messages<M: ReactorMessage>(of type: M.Type) -> MessageSequence<M> {
-        MessageSequence(hub: state.hub) { message in
+        MessageSequence(messages) { message in
             guard message["type"]?.stringValue == M.messageType else { return nil }
             return MessageSequence.read(message["data"] ?? .null, named: M.messageType)
         }
@@ -31,9 +29,9 @@ extension Reactor {
     /// All messages of the model from now on, read as one type.
     ///
     /// - Parameter type: read from the whole message, an object with `type` and `data`; what does not fit is a `.failure`.
-    /// - Returns: a sequence that keeps the newest 256 of the model's messages for each iterator.
+    /// - Returns: a sequence for one reader, which keeps the newest 256 of the model's messages from this call on.
     public nonisolated func messages<M: Decodable & Sendable>(as type: M.Type) -> MessageSequence<M> {
-        MessageSequence(hub: state.hub) { message in
+        MessageSequence(messages) { message in
             MessageSequence.read(message, named: message["type"]?.stringValue ?? "")
         }
     }
@@ -41,19 +39,19 @@ extension Reactor {
 
 /// Messages of a model, read as a type. A message that cannot be read is a `.failure`, and the sequence goes on.
 ///
-/// Each iterator is a subscriber of its own, from the moment it is made. It ends when the client is closed or released, and when
-/// the task is cancelled. Numbers travel as doubles: whole numbers are exact up to 2^53.
+/// It is a subscriber of its own from the moment it is made, and for one reader. It ends when the client is closed or released, and
+/// when the task is cancelled. Numbers travel as doubles: whole numbers are exact up to 2^53.
 public struct MessageSequence<Message: Decodable & Sendable>: AsyncSequence, Sendable {
     /// A message, or why it could not be read: an error with the code `.decodeFailed` that names the key.
     public typealias Element = Result<Message, ReactorError>
     public typealias Failure = Never
 
-    let hub: EventHub
+    let messages: AsyncStream<JSONValue>
     /// Nil for a message of another type.
     let transform: @Sendable (JSONValue) -> Element?
 
-    init(hub: EventHub, _ transform: @escaping @Sendable (JSONValue) -> Element?) {
-        self.hub = hub
+    init(_ messages: AsyncStream<JSONValue>, _ transform: @escaping @Sendable (JSONValue) -> Element?) {
+        self.messages = messages
         self.transform = transform
     }
 
@@ -90,8 +88,6 @@ public struct MessageSequence<Message: Decodable & Sendable>: AsyncSequence, Sen
         }
     }
 
-    /// A new subscriber, from the next message on.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(hub.messages.makeStream(bufferingNewest: 256).makeAsyncIterator(), transform)
-    }
+    /// Reads on where the reader before left off.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(messages.makeAsyncIterator(), transform) }
 }

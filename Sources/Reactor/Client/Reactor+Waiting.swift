@@ -29,12 +29,19 @@ extension Reactor {
     /// - Throws: `.notFound` when the session declares no such track; otherwise as ``waitForStatus(_:timeout:)``.
     public func waitForTrack(_ name: String, timeout: Duration? = nil) async throws -> Track {
         let operation = "wait_for_track"
-        let updates = trackUpdates
+        let updates = events
         let state = self.state
         if state.isClosed { throw ReactorError.clientGone(operation) }
         try await Self.within(timeout, waitingFor: "the session's tracks", operation: operation) {
-            if state.read({ !$0.declarations.isEmpty }) { return }
-            for await tracks in updates where !tracks.isEmpty { return }
+            if state.read({ !$0.declarations.isEmpty || $0.status == .ready }) { return }
+            for await event in updates {
+                switch event {
+                case .tracks(let tracks) where !tracks.isEmpty: return
+                // A session may have no tracks at all.
+                case .status(.ready): return
+                default: continue
+                }
+            }
             throw Self.waitEnded(operation)
         }
         return try track(name)

@@ -237,11 +237,12 @@ public actor Reactor {
     /// - Throws: `.notFound` for a name the session does not declare; the message lists the names it does. `.invalidState`
     ///   on a closed client.
     public nonisolated func track(_ name: String) throws -> Track {
-        let (isClosed, names) = state.read { ($0.isClosed, $0.declarations.map(\.name)) }
+        let (isClosed, isReady, names) = state.read { ($0.isClosed, $0.status == .ready, $0.declarations.map(\.name)) }
         if isClosed { throw ReactorError.clientGone("track") }
-        if !names.isEmpty, !names.contains(name) {
-            throw ReactorError(
-                .notFound, "the session declares no track '\(name)'; it declares: \(names.joined(separator: ", "))", operation: "track")
+        // A session that is ready has declared what it has, also when that is nothing.
+        if isReady || !names.isEmpty, !names.contains(name) {
+            let known = names.isEmpty ? "it declares none" : "it declares: \(names.joined(separator: ", "))"
+            throw ReactorError(.notFound, "the session declares no track '\(name)'; \(known)", operation: "track")
         }
         return state.track(named: name)
     }

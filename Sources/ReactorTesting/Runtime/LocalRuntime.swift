@@ -186,6 +186,24 @@ extension RuntimeCore {
     var liveSessions: [LocalSession] { session.map { [$0.handle] } ?? [] }
 }
 
+extension LocalRuntime {
+    /// The settings that lead a client here, for those who set more of them or use `withReactor`.
+    ///
+    /// ```swift
+    /// var configuration = runtime.clientConfiguration
+    /// configuration.reconnectPolicy = ReconnectPolicy()
+    /// try await withReactor(model: "lamp", configuration: configuration) { reactor in
+    ///     try await reactor.sendCommand("light", ["level": 200])
+    /// }
+    /// ```
+    public nonisolated var clientConfiguration: ReactorConfiguration {
+        var configuration = ReactorConfiguration()
+        configuration.apiURL = apiURL
+        configuration.local = true
+        return configuration
+    }
+}
+
 extension Reactor {
     /// Makes a client of a runtime in this process.
     ///

@@ -114,3 +114,24 @@ import Testing
         }
     }
 }
+
+/// A model without a single track.
+private struct Mute: LocalModel {
+    let tracks: [LocalTrack] = []
+}
+
+@Suite struct TracklessSessionTests {
+    @Test("R-60, R-61 a session that declares no tracks has none: a name is refused when it is ready, and waiting for one ends")
+    func none() async throws {
+        let runtime = try await LocalRuntime(model: Mute())
+        let client = try Reactor(model: "mute", runtime: runtime)
+        #expect(throws: Never.self) { try client.track("main_video") }
+        let waiting = Task { try await client.waitForTrack("main_video", timeout: .seconds(60)) }
+        try await client.connect()
+        let error = #expect(throws: ReactorError.self) { try client.track("main_video") }
+        #expect(error?.code == .notFound && error?.message.contains("declares none") == true)
+        await #expect(throws: ReactorError.self) { try await waiting.value }
+        try await client.disconnect()
+        await runtime.stop()
+    }
+}

@@ -135,7 +135,8 @@ import Testing
         let runtime = try FakeRuntime()
         let client = try runtime.client()
         try await client.connect()
-        var news = client.messages(of: News.self).makeAsyncIterator()
+        // They subscribe when they are asked for, not when they are read.
+        let newsSequence = client.messages(of: News.self)
         var other = client.messages(of: Other.self).makeAsyncIterator()
         var whole = client.messages(as: Whole.self).makeAsyncIterator()
         try await client.sendCommand("broadcast", ["n": 1])
@@ -143,6 +144,7 @@ import Testing
         try await client.sendCommand("broadcast", ["n": 3])
         try await client.disconnect()
         client.close()
+        var news = newsSequence.makeAsyncIterator()
         let next1 = await news.next()
         #expect(try next1?.get().n == 1)
         let second = await news.next()
